@@ -1,0 +1,1 @@
+"""Spectrum-adaptive generalization bounds for trained Transformers."""
