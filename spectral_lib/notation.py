@@ -1,4 +1,4 @@
-"""The words and the choices of the project: matrix kinds and conventions."""
+"""The words and the choices of the project: matrix kinds, provenance, conventions."""
 
 from __future__ import annotations
 
@@ -23,6 +23,15 @@ class Kind(StrEnum):
     def per_head(self) -> bool:
         """Whether a layer has one such matrix for each head."""
         return self in (Kind.QK, Kind.VO)
+
+
+class Provenance(StrEnum):
+    """Where a statement comes from."""
+
+    PAPER = "paper"  #: stated in the paper
+    SCRIPTS = "scripts"  #: what the paper's released scripts evaluate
+    EARLIER = "earlier work"  #: known before the paper, cited
+    DERIVED = "derived here"  #: proved in this project, not in the paper
 
 
 #: sup |phi'| of the activations met in BERT configurations, by their `hidden_act` name.
@@ -76,7 +85,9 @@ class Convention:
         if self.dims not in ("N", "exact"):
             raise DomainError(f"convention dims must be 'N' or 'exact', got {self.dims!r}")
         if self.scale_count not in ("L", "J"):
-            raise DomainError(f"convention scale_count must be 'L' or 'J', got {self.scale_count!r}")
+            raise DomainError(
+                f"convention scale_count must be 'L' or 'J', got {self.scale_count!r}"
+            )
 
     def lipschitz(self, activation: str) -> float:
         """Return the Lipschitz constant of the activation under this convention."""

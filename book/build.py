@@ -1,0 +1,75 @@
+"""The official build of the book: a clean tree, every warning an error.
+
+A page with a bad reference fails a build once and passes the next, incremental one; so a build
+starts from nothing but the cache of executed cells. It is skipped when its inputs have not changed
+since the last one that passed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+from fingerprint import digest_files, fingerprint  # noqa: E402
+
+OUT = ROOT / "_build" / "html"
+STAMP = ROOT / "_build" / "passed"
+FLAGS = ["--all", "-n", "-W", "--keep-going"]
+
+
+def inputs() -> Iterator[Path]:
+    """Yield the files that a build reads, beside the library."""
+    yield ROOT / "_config.yml"
+    yield ROOT / "_toc.yml"
+    for path in sorted((ROOT / "book").rglob("*")):
+        if path.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(path.parts):
+            yield path
+
+
+def state() -> str:
+    """Return the digest of all that the built site depends on."""
+    return f"{fingerprint(ROOT)} {digest_files(ROOT, inputs())}"
+
+
+def is_current() -> bool:
+    """Return whether the built site is that of the present sources."""
+    return STAMP.is_file() and STAMP.read_text(encoding="utf-8") == state()
+
+
+def build() -> int:
+    """Build the book from a clean tree and return jupyter-book's exit status."""
+    STAMP.unlink(missing_ok=True)
+    for folder in (OUT, OUT.parent / ".doctrees", OUT.parent / "jupyter_execute"):
+        shutil.rmtree(folder, ignore_errors=True)
+    before = state()
+    # This environment's kernel and settings, not those in the home directory.
+    profile = OUT.parent / "ipython"
+    env = os.environ | {"JUPYTER_PREFER_ENV_PATH": "1", "IPYTHONDIR": str(profile)}
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", *FLAGS]
+    status = subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
+    if status == 0:
+        STAMP.write_text(before, encoding="utf-8")
+    return status
+
+
+def main() -> int:
+    """Build unless the site is current, and say where it is."""
+    if is_current():
+        print("The book is up to date.")
+    elif status := build():
+        print("The book did not build: see the warnings above.", file=sys.stderr)
+        return status
+    page = OUT / "index.html"
+    print(f"\nThe book: {page}\n          {page.as_uri()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
