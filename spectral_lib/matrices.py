@@ -7,7 +7,6 @@ dense singular value decompositions in the tests.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -100,7 +99,7 @@ class Spectrum:
     @property
     def rank(self) -> NDArray[np.int64]:
         """Number of singular values above the tolerance."""
-        return np.count_nonzero(self.log_values > -np.inf, axis=-1)
+        return np.asarray(np.count_nonzero(self.log_values > -np.inf, axis=-1))
 
     def log_schatten(self, p: float) -> Array:
         r"""Return :math:`\log S_p(W)`, minus infinity for a zero matrix.
@@ -114,10 +113,10 @@ class Spectrum:
             raise DomainError(f"the Schatten index p must lie in [0, 2], got {p}")
         with np.errstate(divide="ignore"):
             if p == 0:
-                return np.log(self.rank.astype(np.float64))
+                return np.asarray(np.log(self.rank.astype(np.float64)))
             top = self.log_values[..., 0]
             shifted = self.log_values - np.where(top > -np.inf, top, 0.0)[..., None]
-            return p * top + np.log(np.exp(p * shifted).sum(axis=-1))
+            return np.asarray(p * top + np.log(np.exp(p * shifted).sum(axis=-1)))
 
     @property
     def spectral_norm(self) -> Array:
@@ -180,7 +179,7 @@ def spectrum_of_factored(product: Factored, rank_rtol: float | None = None) -> S
     small matrix :math:`R_A R_B^T`, and :math:`\|W_{:,j}\| = \|R_A B_{:,j}\|`. Only the (1,1) norm
     needs the entries of W; they are formed a block of rows at a time.
     """
-    (left, left_exponent), (right, right_exponent) = map(_tamed, (product.left, product.right))
+    (left, left_exponents), (right, right_exponents) = map(_tamed, (product.left, product.right))
     r_left = np.linalg.qr(left, mode="r")
     r_right = np.linalg.qr(np.swapaxes(right, -1, -2), mode="r")
     core = r_left @ np.swapaxes(r_right, -1, -2)
@@ -188,7 +187,7 @@ def spectrum_of_factored(product: Factored, rank_rtol: float | None = None) -> S
     norm_21 = _column_norms(r_left @ right)
     return _scaled(
         Spectrum(values, product.shape, norm_21, _entry_sum(left, right), rank_rtol),
-        left_exponent + right_exponent,
+        left_exponents + right_exponents,
     )
 
 
@@ -198,7 +197,7 @@ def spectrum_of_dense(matrix: Array, rank_rtol: float | None = None) -> Spectrum
     :math:`\sigma_j(W) = \sqrt{\lambda_j(W W^T)}` on the shorter side while the eigenvalues keep
     enough digits (see ``GRAM_FLOOR``), a singular value decomposition otherwise.
     """
-    tamed, exponent = _tamed(matrix)
+    tamed, exponents = _tamed(matrix)
     short = tamed if tamed.shape[0] <= tamed.shape[1] else tamed.T
     squares = np.linalg.eigvalsh(short @ short.T)[::-1]
     if squares[-1] > GRAM_FLOOR * squares[0]:
@@ -206,9 +205,8 @@ def spectrum_of_dense(matrix: Array, rank_rtol: float | None = None) -> Spectrum
     else:
         values = np.linalg.svd(tamed, compute_uv=False)
     norm_11 = np.asarray(np.abs(tamed).sum())
-    return _scaled(
-        Spectrum(values, matrix.shape, _column_norms(tamed), norm_11, rank_rtol), exponent
-    )
+    found = Spectrum(values, matrix.shape, _column_norms(tamed), norm_11, rank_rtol)
+    return _scaled(found, exponents)
 
 
 def stack(spectra: list[Spectrum]) -> Spectrum:
@@ -233,19 +231,21 @@ def _entry_sum(left: Array, right: Array) -> Array:
     return total
 
 
-def _tamed(matrix: Array) -> tuple[Array, int]:
-    """Scale by a power of two, exactly, where squares could leave the range of float64."""
-    peak = max(float(matrix.max()), -float(matrix.min()))
-    exponent = math.frexp(peak)[1]
-    if abs(exponent) <= EXPONENT_LIMIT:
-        return matrix, 0
-    return np.ldexp(matrix, -exponent), exponent
+def _tamed(matrix: Array) -> tuple[Array, NDArray[np.int32]]:
+    """Scale each matrix by a power of two, exactly, where squares could leave float64's range."""
+    peaks = np.maximum(matrix.max(axis=(-2, -1)), -matrix.min(axis=(-2, -1)))
+    exponents = np.frexp(peaks)[1]
+    exponents = np.where(np.abs(exponents) > EXPONENT_LIMIT, exponents, 0).astype(np.int32)
+    if not exponents.any():
+        return matrix, exponents
+    return np.ldexp(matrix, -exponents[..., None, None]), exponents
 
 
-def _scaled(spectrum: Spectrum, exponent: int) -> Spectrum:
-    if exponent == 0:
+def _scaled(spectrum: Spectrum, exponents: NDArray[np.int32]) -> Spectrum:
+    if not exponents.any():
         return spectrum
-    values, norm_21, norm_11 = (np.ldexp(array, exponent) for array in spectrum._arrays)
+    values = np.ldexp(spectrum.singular_values, exponents[..., None])
+    norm_21, norm_11 = (np.ldexp(norm, exponents) for norm in (spectrum.norm_21, spectrum.norm_11))
     if not np.isfinite(norm_11).all():
         raise DomainError("the norms of a matrix exceed the range of float64: rescale the weights")
     return Spectrum(values, spectrum.shape, norm_21, norm_11, spectrum.rank_rtol)
