@@ -26,7 +26,7 @@ L_PHI_SCRIPTS = 1.13
 #: sup |GELU'| = Phi(sqrt 2) + sqrt 2 pdf(sqrt 2), attained at x = sqrt 2.
 L_PHI_GELU = 0.5 * (1.0 + math.erf(1.0)) + math.exp(-1.0) / math.sqrt(math.pi)
 #: sup of the derivative of the tanh form of the GELU: the enclosure's upper end, rounded up.
-L_PHI_GELU_TANH = 1.1289930686587718
+L_PHI_GELU_TANH = 1.128993068658772
 
 # --- Nets ---
 
