@@ -1,0 +1,1 @@
+"""Figures: each function takes data and returns a figure that shows itself in a notebook."""
