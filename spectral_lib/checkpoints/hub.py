@@ -1,0 +1,108 @@
+"""A checkpoint on a model hub, through huggingface_hub and its cache."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from spectral_lib.checkpoints.directory import CONFIG, FORMATS
+from spectral_lib.checkpoints.sharded import read_weight_map
+from spectral_lib.checkpoints.source import quote
+from spectral_lib.errors import HubError, MissingExtraError, one_line
+
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+
+
+def download(repo: str, *, revision: str | None, offline: bool | None) -> Path:
+    """Bring configuration and weights of a hub id into the cache and return their directory.
+
+    Only the files that are read are downloaded. ``offline=True`` uses the cache alone; ``None``
+    leaves the choice to the hub library, which obeys HF_HUB_OFFLINE.
+
+    Raises
+    ------
+    HubError
+        Repository, revision or network is not there, or access is denied; the message says which.
+    MissingExtraError
+        huggingface_hub is not installed.
+    """
+    config = _fetch(repo, CONFIG, revision, offline)
+    if config is None:
+        raise HubError(f"{hub_name(repo, revision)}: the repository has no {CONFIG}")
+    # The commit of the first file pins the rest: all come from one state of the repository, and
+    # what the cache holds of that commit needs no network.
+    directory, commit = config.parent, config.parent.name
+    cached = [form for form in FORMATS if (directory / form).is_file()]
+    for form in cached or FORMATS:
+        weights = _fetch(repo, form, commit, offline)
+        if weights is None:
+            continue
+        if form.endswith(".index.json"):
+            for shard in sorted({*read_weight_map(weights).values()}):
+                if _fetch(repo, shard, commit, offline) is None:
+                    raise HubError(
+                        f"{hub_name(repo, revision)}: {form} names {quote(shard)}, "
+                        "which the repository does not have"
+                    )
+        return directory
+    raise HubError(
+        f"{hub_name(repo, revision)}: no supported weights, expected one of {', '.join(FORMATS)}"
+    )
+
+
+def hub_name(repo: str, revision: str | None) -> str:
+    """Return ``owner/name``, or ``owner/name@revision`` where one was asked for."""
+    return repo if revision is None else f"{repo}@{one_line(revision, 60)}"
+
+
+def _fetch(repo: str, file: str, revision: str | None, offline: bool | None) -> Path | None:
+    """Return the cached path of a file, or None where the repository does not have it."""
+    where = hub_name(repo, revision)
+    try:
+        import huggingface_hub
+        from huggingface_hub import errors
+    except ImportError as error:
+        raise MissingExtraError(
+            f"the hub id {where} needs huggingface_hub: pip install 'spectral-lib[hub]', "
+            "or download the checkpoint and give its directory"
+        ) from error
+    cached_only = bool(offline) or huggingface_hub.constants.HF_HUB_OFFLINE
+    try:
+        with _quiet():
+            found = huggingface_hub.hf_hub_download(
+                repo, file, revision=revision, local_files_only=cached_only
+            )
+    except errors.LocalEntryNotFoundError as error:
+        if cached_only:
+            reason = f"offline, and {file} is not in the cache"
+        else:
+            cause = one_line(error.__cause__ or error, 120)
+            reason = f"the hub cannot be reached and {file} is not in the cache ({cause})"
+        advice = "run once with a connection, or give the directory of a local copy"
+        raise HubError(f"{where}: {reason}; {advice}") from error
+    except errors.GatedRepoError as error:
+        raise HubError(f"{where}: access is gated; accept its terms and log in") from error
+    except errors.RepositoryNotFoundError as error:
+        raise HubError(f"{where}: no such repository on the hub, or it is private") from error
+    except errors.RevisionNotFoundError as error:
+        raise HubError(f"{where}: the repository has no such revision") from error
+    except errors.EntryNotFoundError:
+        return None
+    except Exception as error:  # the HTTP library's own errors differ between hub versions
+        raise HubError(f"{where}: download of {file} failed: {one_line(error, 160)}") from error
+    return Path(found)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the hub library's hints off stderr; what matters comes back as an error."""
+    logger = logging.getLogger("huggingface_hub")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
