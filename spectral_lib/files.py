@@ -21,11 +21,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     OutputError
-        ``path`` is a directory, or its folder is missing or cannot be written.
+        ``path`` is a directory, its folder is missing or cannot be written, or writing failed.
     """
+    check_output(path)
     target = Path(path)
-    if target.is_dir():
-        raise OutputError(f"cannot write {target}: it is a directory; give a file name")
     try:
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.stem[:80]}-", suffix=target.suffix
@@ -44,3 +43,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_output(
+    path: str | os.PathLike[str] | None, suffixes: tuple[str, ...] | None = None
+) -> None:
+    """Fail before the work where a result could not be written after it.
+
+    Raises
+    ------
+    OutputError
+        The suffix names no known format, or :func:`replacing` would refuse the path.
+    """
+    if path is None:
+        return
+    target = Path(path)
+    if suffixes is not None and target.suffix.lower() not in suffixes:
+        raise OutputError(f"cannot write {target}: the file name must end in {', '.join(suffixes)}")
+    if target.is_dir():
+        raise OutputError(f"cannot write {target}: it is a directory; give a file name")
+    if not target.parent.is_dir():
+        raise OutputError(f"cannot write {target}: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise OutputError(f"cannot write {target}: no permission in {target.parent}")

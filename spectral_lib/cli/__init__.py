@@ -1,0 +1,74 @@
+"""The command line: ``spectral-lib``, also ``python -m spectral_lib``.
+
+Commands import the library inside their bodies, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from spectral_lib.cli.analyze import analyze
+from spectral_lib.errors import SpectralLibError, one_line
+
+PROGRAM = "spectral-lib"
+
+app = typer.Typer(
+    name=PROGRAM,
+    help="Spectrum-adaptive generalization bounds for trained Transformers.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(analyze)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"{PROGRAM} {version(PROGRAM)}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0 on success; 1 where a verification fails; 2 for bad input or bad usage, with one line on
+    stderr; 130 when interrupted.
+    """
+    try:
+        code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except TyperException as error:
+        return _fail(f"{one_line(error.format_message())} (see {PROGRAM} --help)")
+    except SpectralLibError as error:
+        return _fail(one_line(error, limit=600))
+    except BrokenPipeError:
+        # The reader went away; keep the interpreter from flushing into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (OSError, MemoryError) as error:
+        return _fail(one_line(error) or "not enough memory")
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", code=130)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str, code: int = 2) -> int:
+    print(f"{PROGRAM}: {message}", file=sys.stderr)
+    return code
