@@ -1,0 +1,48 @@
+"""The activation's constants: on the line, and on the unit ball where the classes use it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from spectral_lib.function_class import ACTIVATIONS, activate, project_rows
+from spectral_lib.notation import LIPSCHITZ
+
+from .tightness import at_most, perturbed, statement
+
+
+def steepest_chord(activation, reach):
+    """The largest difference quotient over neighbouring points of [-reach, reach]."""
+    x = np.linspace(-reach, reach, 400_001)
+    return np.abs(np.diff(activate(x, activation)) / np.diff(x)).max()
+
+
+@statement("lem-activation")
+@perturbed(0.9999)
+@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+def test_lipschitz_constants_are_reached(activation, scale, holds, record_property):
+    measured = steepest_chord(activation, 4.0)
+    record_property("ratio", measured / LIPSCHITZ[activation])
+    assert activate(0.0, activation) == 0.0
+    assert at_most(measured, scale * LIPSCHITZ[activation]) is holds
+
+
+# In the unit ball entries stay in [-1, 1], and there the GELU is steepest at 1, not at sqrt 2.
+CDF_AT_ONE = 0.5 * (1 + math.erf(1 / math.sqrt(2)))
+GELU_SLOPE_ON_BALL = CDF_AT_ONE + math.exp(-0.5) / math.sqrt(2 * math.pi)
+
+
+@statement("lem-activation-ball")
+@perturbed(0.9999)
+def test_gelu_is_less_steep_on_the_unit_ball(scale, holds):
+    assert LIPSCHITZ["gelu"] > GELU_SLOPE_ON_BALL
+    assert at_most(steepest_chord("gelu", 1.0), scale * GELU_SLOPE_ON_BALL) is holds
+
+
+@statement("lem-activation-ball")
+@perturbed(0.9999)
+def test_gelu_shrinks_the_unit_ball(scale, holds):
+    rows = project_rows(np.random.default_rng(0).standard_normal((2000, 3)) * 2)
+    rows = np.concatenate([rows, np.eye(3)])
+    largest = np.linalg.norm(activate(rows, "gelu"), axis=1).max()
+    assert at_most(largest, scale * CDF_AT_ONE) is holds
