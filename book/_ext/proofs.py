@@ -17,9 +17,9 @@ SHARED_IDS = {"proof", "proof-content", "exercise-content", "solution-content"}
 def repair(app: Any, doctree: nodes.document) -> None:
     """Title the folded proofs of a page and number the shared ids."""
     for number, node in enumerate(doctree.findall(nodes.Element)):
-        if isinstance(node, nodes.admonition) and "proof" in node["ids"]:
-            if "dropdown" in node["classes"]:
-                give_title(node)
+        is_proof = isinstance(node, nodes.admonition) and "proof" in node["ids"]
+        if is_proof and "dropdown" in node["classes"]:
+            give_title(node)
         if SHARED_IDS & set(node.get("ids", [])):
             node["ids"] = [f"{name}-{number}" for name in node["ids"]]
 
