@@ -71,6 +71,8 @@ C_P_AT_TWO = 2.0
 CHAINING_RATIO = 0.5
 #: Dudley: R_n <= (DUDLEY / sqrt n) int_0^D sqrt(log N(eps)) d eps.
 DUDLEY = 12.0
+#: Chaining stopped at scale a leaves at most DUDLEY_REMAINDER a: for entropies as 1/eps^2.
+DUDLEY_REMAINDER = 4.0
 #: The same step at its best ratio sqrt 2 - 1: 6 + 4 sqrt 2.
 DUDLEY_BEST_RATIO = 6.0 + 4.0 * math.sqrt(2.0)
 #: Dudley for covers inside the class, chained along a tree: 4 sqrt 2, with D / 2 as upper limit.
@@ -92,6 +94,8 @@ RADIUS_RATIO = 2.0
 RADIUS_LEVEL_MASS = 1.0
 #: Sum over k in Z of 1/((|k|+1)(|k|+2)): the weights of the norms are divided by it.
 NORM_LEVEL_MASS = 1.5
+#: The zero matrix as one more level among the norms: completes NORM_LEVEL_MASS to 2.
+ZERO_LEVEL_MASS = 0.5
 #: Norms that multiply in a layer of class A: C_M, C_V, C_QK; their grid's ratio is 1 + 1/(3L).
 NORMS_PER_LAYER_A = 3.0
 #: Norms that multiply in a layer of class B: out, in, V, QK; their grid's ratio is 1 + 1/(4L).
@@ -110,6 +114,9 @@ ROUNDING_SIZE_EXPONENT = 0.25
 ALLOCATION_INNER = 2.0 / 3.0
 #: The outer power of the same sum.
 ALLOCATION_OUTER = 1.5
+#: (2,1)-norm ball: log N <= (R B / eps)^2 (sqrt(log(k+1)) + sqrt(COLUMN_STEPS log(2 mu + 1)))^2,
+#: the 4 being sup over n >= 1 of (n+1)^2 / n^2: column norms are rounded down to a grid.
+COLUMN_STEPS = 4.0
 #: Vertices of the (1,1)-norm ball per matrix entry: +e_i e_j^T and -e_i e_j^T.
 MAUREY_SIGNS = 2.0
 #: The origin, counted as one more vertex: log N <= ceil((R B / eps)^2) log(2 d k + 1).
