@@ -1,0 +1,1 @@
+"""Entropies and bounds that are theorems, every constant explicit."""
