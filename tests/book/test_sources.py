@@ -13,8 +13,6 @@ from book_sources import Directive, directives, front_matter
 from marks import BADGES, missing_test
 
 STATEMENTS = re.compile(r"prf:(theorem|lemma|proposition|definition|corollary)")
-    f"prf:{kind}" for kind in ["theorem", "lemma", "proposition", "definition", "corollary"]
-}
 LONGEST_CELL = 25
 MEDIAN_CELL = 8
 
