@@ -1,14 +1,12 @@
 """The activation's constants: on the line, and on the unit ball where the classes use it."""
 
-import math
-
 import numpy as np
 import pytest
 
 from spectral_lib.function_class import ACTIVATIONS, activate, project_rows
 from spectral_lib.notation import LIPSCHITZ
 
-from .tightness import at_most, perturbed, statement
+from .tightness import CDF_AT_ONE, GELU_SLOPE_ON_BALL, at_most, perturbed, statement
 
 
 def steepest_chord(activation, reach):
@@ -27,14 +25,10 @@ def test_lipschitz_constants_are_reached(activation, scale, holds, record_proper
     assert at_most(measured, scale * LIPSCHITZ[activation]) is holds
 
 
-# In the unit ball entries stay in [-1, 1], and there the GELU is steepest at 1, not at sqrt 2.
-CDF_AT_ONE = 0.5 * (1 + math.erf(1 / math.sqrt(2)))
-GELU_SLOPE_ON_BALL = CDF_AT_ONE + math.exp(-0.5) / math.sqrt(2 * math.pi)
-
-
 @statement("lem-activation-ball")
 @perturbed(0.9999)
 def test_gelu_is_less_steep_on_the_unit_ball(scale, holds):
+    """Entries of a row in the unit ball stay in [-1, 1], and sqrt 2 lies outside."""
     assert LIPSCHITZ["gelu"] > GELU_SLOPE_ON_BALL
     assert at_most(steepest_chord("gelu", 1.0), scale * GELU_SLOPE_ON_BALL) is holds
 

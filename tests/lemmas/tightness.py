@@ -6,10 +6,16 @@ stated factor, where it must fail. A composite bound is tested for the inequalit
 ratio of measured to bounded is recorded in the report.
 """
 
+import math
+
 import pytest
 
 #: Rounding allowed to a measured quantity, relative.
 ROUNDING = 1e-9
+#: Phi(1), the standard normal distribution function at 1.
+CDF_AT_ONE = 0.5 * (1 + math.erf(1 / math.sqrt(2)))
+#: sup of the GELU's derivative on [-1, 1], attained at 1: Phi(1) + pdf(1).
+GELU_SLOPE_ON_BALL = CDF_AT_ONE + math.exp(-0.5) / math.sqrt(2 * math.pi)
 
 
 def statement(label: str) -> pytest.MarkDecorator:
