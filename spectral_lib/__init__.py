@@ -13,6 +13,7 @@ from importlib.metadata import version
 
 from spectral_lib import proxies
 from spectral_lib.analysis import Analysis, analyze
+from spectral_lib.loading import load
 from spectral_lib.matrices import Factored, Spectrum
 from spectral_lib.notation import CONSISTENT, PAPER, Convention, Kind
 from spectral_lib.propagation import Propagation, propagate
@@ -33,6 +34,7 @@ __all__ = [
     "TransformerSpectra",
     "analyze",
     "contribution_curves",
+    "load",
     "propagate",
     "proxies",
 ]

@@ -244,8 +244,9 @@ def _tamed(matrix: Array) -> tuple[Array, NDArray[np.int32]]:
 def _scaled(spectrum: Spectrum, exponents: NDArray[np.int32]) -> Spectrum:
     if not exponents.any():
         return spectrum
-    values = np.ldexp(spectrum.singular_values, exponents[..., None])
-    norm_21, norm_11 = (np.ldexp(norm, exponents) for norm in (spectrum.norm_21, spectrum.norm_11))
+    with np.errstate(over="ignore"):
+        values = np.ldexp(spectrum.singular_values, exponents[..., None])
+        norm_21, norm_11 = (np.ldexp(n, exponents) for n in (spectrum.norm_21, spectrum.norm_11))
     if not np.isfinite(norm_11).all():
         raise DomainError("the norms of a matrix exceed the range of float64: rescale the weights")
     return Spectrum(values, spectrum.shape, norm_21, norm_11, spectrum.rank_rtol)

@@ -149,9 +149,8 @@ def _proxy_table(analysis: Analysis) -> Table:
 
 
 def _table(title: str, first_column: str) -> Table:
-    from rich import box
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=f"\n{title}", title_justify="left", box=None, padding=(0, 2, 0, 0))
     table.add_column(first_column)
     return table
