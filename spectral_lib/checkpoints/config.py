@@ -70,7 +70,7 @@ def _size(raw: Mapping[str, Any], key: str, where: str) -> int:
 def refuse_quantized(raw: Mapping[str, Any], where: str) -> None:
     """Raise QuantizedWeightsError when the configuration says that the weights are codes."""
     quantization = raw.get("quantization_config")
-    if quantization is not None:
+    if quantization:
         method = quantization.get("quant_method") if isinstance(quantization, Mapping) else None
         raise QuantizedWeightsError(
             f"{where}: quantization_config says that the weights are quantised"

@@ -29,7 +29,8 @@ def check_architecture(raw: Mapping[str, Any], where: str) -> None:
     declared = raw.get("model_type")
     if declared is None:
         classes = raw.get("architectures") or []
-        foreign = [c for c in classes if not str(c).startswith("Bert")] if classes else []
+        classes = classes if isinstance(classes, list) else [classes]
+        foreign = [name for name in classes if not str(name).startswith("Bert")]
         if foreign:
             raise UnsupportedArchitectureError(
                 f"{where}: architecture {quote(foreign[0])} is not supported; {SUPPORTED}"
@@ -42,8 +43,19 @@ def check_architecture(raw: Mapping[str, Any], where: str) -> None:
 
 
 def assemble(name: str, raw: Mapping[str, Any], where: str, source: TensorSource) -> Checkpoint:
-    """Check the tensors against the configuration and return the checkpoint."""
+    """Check the tensors against the configuration and return the checkpoint.
+
+    Raises
+    ------
+    CheckpointError
+        Of one of its kinds, when configuration or tensors are not those of a supported model.
+    """
     check_architecture(raw, where)
     config = read_sizes(raw, where)
     weights = bert.BertWeights.find(source, config)
+    family = weights.prefix.removesuffix(".").rpartition(".")[2]
+    if raw.get("model_type") is None and family not in ("", bert.MODEL_TYPE):
+        raise UnsupportedArchitectureError(
+            f"{where}: no model_type, and the tensors are those of {quote(family)}; {SUPPORTED}"
+        )
     return Checkpoint(name, config, source, weights.layer)

@@ -18,12 +18,14 @@ from spectral_lib.errors import CheckpointError, one_line
 
 #: No config.json or shard index comes near this size; a file that does is something else.
 MAX_JSON_BYTES = 16 << 20
+#: Characters of a path that a message shows.
+MAX_LABEL = 400
 
 
 def label(path: Path) -> str:
-    """Return a path, safe for a one-line message."""
-    text = str(path)
-    return text if text.isprintable() else repr(text)
+    """Return a path, safe and short enough for a one-line message."""
+    text = str(path) if str(path).isprintable() else repr(str(path))
+    return text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…"
 
 
 def os_reason(error: OSError) -> str:
@@ -136,8 +138,8 @@ def read_json_object(path: Path) -> dict[str, Any]:
     return parse_json_object(bytes(content), label(path))
 
 
-def parse_json_object(content: bytes, where: str, *, unique: bool = False) -> dict[str, Any]:
-    """Parse one JSON object; ``unique`` refuses a name given twice in any object of it."""
+def parse_json_object(content: bytes, where: str, *, strict: bool = False) -> dict[str, Any]:
+    """Parse one JSON object; ``strict`` refuses names given twice, NaN and Infinity."""
     if content.startswith(b"\xef\xbb\xbf"):
         raise CheckpointError(f"{where}: starts with a byte-order mark; save it as plain UTF-8")
     try:
@@ -145,7 +147,10 @@ def parse_json_object(content: bytes, where: str, *, unique: bool = False) -> di
     except UnicodeDecodeError as error:
         raise CheckpointError(f"{where}: not UTF-8 text (byte {error.start})") from error
     try:
-        value = json.loads(text, object_pairs_hook=_unique_pairs if unique else None)
+        if strict:
+            value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        else:
+            value = json.loads(text)
     except RecursionError as error:
         raise CheckpointError(f"{where}: JSON nested too deeply") from error
     except ValueError as error:
@@ -155,7 +160,11 @@ def parse_json_object(content: bytes, where: str, *, unique: bool = False) -> di
     return value
 
 
-def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from spectral_lib.checkpoints import bert
 from spectral_lib.checkpoints.checkpoint import Checkpoint
 from spectral_lib.checkpoints.families import assemble
 from spectral_lib.checkpoints.torch_tensors import TorchTensors
 from spectral_lib.errors import CheckpointError
+
+#: What marks a model's configuration among the objects that modules call ``config``.
+_KEYS = {"model_type", "num_hidden_layers"}
 
 
 def is_module(model: object) -> bool:
@@ -25,25 +29,20 @@ def open_module(model: Any) -> Checkpoint:
         No part of the module carries a BERT configuration, or its parameters do not match it.
     """
     name = type(model).__name__
-    configs = [
-        config
-        for _, part in model.named_modules()
-        if (config := _as_mapping(getattr(part, "config", None))) is not None
-        and "num_hidden_layers" in config
-    ]
+    # Most parts of a transformers model share one configuration object.
+    owners = {id(part.config): part for _, part in model.named_modules() if hasattr(part, "config")}
+    configs = [c for part in owners.values() if (c := _as_mapping(part.config)).keys() & _KEYS]
     if not configs:
         raise CheckpointError(
             f"{name}: no .config with num_hidden_layers on the module or a part of it; "
             "give a transformers BertModel or a module that contains one"
         )
-    source = TorchTensors(name, model.state_dict())
-    return assemble(name, configs[0], f"{name}.config", source)
+    chosen = next((c for c in configs if c.get("model_type") == bert.MODEL_TYPE), configs[0])
+    return assemble(name, chosen, f"{name}.config", TorchTensors(name, model.state_dict()))
 
 
-def _as_mapping(config: Any) -> Mapping[str, Any] | None:
-    if isinstance(config, Mapping):
-        return config
-    if callable(getattr(config, "to_dict", None)):
-        values = config.to_dict()
-        return values if isinstance(values, Mapping) else None
-    return vars(config) if hasattr(config, "__dict__") else None
+def _as_mapping(config: Any) -> Mapping[str, Any]:
+    values = config.to_dict() if hasattr(config, "to_dict") else config
+    if not isinstance(values, Mapping):
+        values = getattr(values, "__dict__", {})
+    return values

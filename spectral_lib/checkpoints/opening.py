@@ -54,8 +54,10 @@ def open_checkpoint(
             f"expected a directory, a packaged name, a hub id or a torch module, "
             f"got {quote(model)} of type {type(model).__name__}"
         )
-    given = os.fspath(model)
-    path = Path(given).expanduser()
+    given = os.fsdecode(model)
+    if not given:
+        raise CheckpointError("the model is an empty string, expected a directory, name or hub id")
+    path = Path(os.path.expanduser(given))
     if _is_directory(path):
         _refuse_revision(revision, "a directory")
         return open_directory(path, given)

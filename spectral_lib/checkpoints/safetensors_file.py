@@ -23,6 +23,8 @@ from spectral_lib.errors import CheckpointError
 
 #: The format's own limit on the header.
 MAX_HEADER_BYTES = 100_000_000
+#: numpy's limit on the axes of an array.
+MAX_DIMENSIONS = 64
 #: Bits per element of every type of the format.
 _BITS = {
     **dict.fromkeys(("F64", "I64", "U64", "C64"), 64),
@@ -61,7 +63,11 @@ class SafetensorsFile:
         """
         file = WeightsFile.at(path)
         header, data_start = _read_header(file)
-        header.pop("__metadata__", None)
+        metadata = header.pop("__metadata__", {})
+        if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+            raise CheckpointError(
+                f"{label(path)}: __metadata__ must map names to strings, got {quote(metadata)}"
+            )
         size = file.size - data_start
         entries = {
             name: _entry(name, spec, data_start, size, label(path)) for name, spec in header.items()
@@ -115,7 +121,7 @@ def _read_header(file: WeightsFile) -> tuple[dict[str, Any], int]:
     file.read_into(memoryview(content), 8)
     if not content.startswith(b"{"):
         raise CheckpointError(f"{where}: the header is not a JSON object; not a safetensors file")
-    return parse_json_object(bytes(content), f"{where}: header", unique=True), 8 + length
+    return parse_json_object(bytes(content), f"{where}: header", strict=True), 8 + length
 
 
 def _entry(name: str, spec: Any, data_start: int, size: int, where: str) -> _Entry:
@@ -127,7 +133,7 @@ def _entry(name: str, spec: Any, data_start: int, size: int, where: str) -> _Ent
     dtype, shape, offsets = spec["dtype"], spec["shape"], spec["data_offsets"]
     if not isinstance(dtype, str) or dtype not in _BITS:
         raise CheckpointError(f"{where} has dtype {quote(dtype)}, unknown to the format")
-    if not _naturals(shape):
+    if not _naturals(shape) or len(shape) > MAX_DIMENSIONS:
         raise CheckpointError(f"{where} has shape {quote(shape)}, expected a list of sizes")
     if not _naturals(offsets) or len(offsets) != 2 or not offsets[0] <= offsets[1] <= size:
         raise CheckpointError(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_lib.checkpoints.source import TensorInfo, quote, widen_bfloat16
-from spectral_lib.errors import CheckpointError
+from spectral_lib.errors import CheckpointError, one_line
 
 _DTYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 
@@ -63,11 +63,17 @@ class TorchTensors:
         """Return one tensor as an array; bfloat16 comes back as float32, exactly."""
         import torch
 
-        tensor = self.tensors[name].detach().cpu()
-        if tensor.dtype == torch.bfloat16:
-            codes = tensor.contiguous().view(torch.int16).numpy().view(np.uint16)
-            return widen_bfloat16(codes)
-        array: NDArray[np.floating[Any]] = tensor.numpy()
+        try:
+            tensor = self.tensors[name].detach().cpu()
+            if tensor.dtype == torch.bfloat16:
+                codes = tensor.contiguous().view(torch.int16).numpy().view(np.uint16)
+                return widen_bfloat16(codes)
+            array: NDArray[np.floating[Any]] = tensor.numpy()
+        except (RuntimeError, TypeError) as error:  # tensor subclasses: distributed, fake, ...
+            raise CheckpointError(
+                f"{self.label}: entry {quote(name)} of type {type(self.tensors[name]).__name__} "
+                f"cannot be read as an array: {one_line(error, 120)}"
+            ) from error
         return array
 
     def sha256(self) -> str | None:
