@@ -29,7 +29,7 @@ def cell_length(cell: Directive) -> int:
 
 
 def test_every_page_of_the_book_is_in_the_table_of_contents() -> None:
-    assert sorted((ROOT / "book").glob("*.md")) == sorted(PAGES)
+    assert sorted((ROOT / "book").rglob("*.md")) == sorted(PAGES)
 
 
 @every_page
