@@ -41,5 +41,5 @@ class OutputError(SpectralLibError, OSError):
 
 def one_line(text: object, limit: int = 300) -> str:
     """Return ``text`` on one line, cut to ``limit`` characters, for use inside a message."""
-    flat = " ".join(str(text).split())
+    flat = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"

@@ -85,9 +85,8 @@ class BertWeights:
         )
 
     def _read(self, index: int, tensor: str) -> NDArray[np.float64]:
-        return np.ascontiguousarray(
-            read_finite(self.source, self._name(index, tensor)), dtype=np.float64
-        )
+        values = read_finite(self.source, self._name(index, tensor))
+        return np.array(values, dtype=np.float64, order="C")  # a copy, also of float64 weights
 
     def _name(self, index: int, tensor: str) -> str:
         return f"{self.prefix}encoder.layer.{index}.{tensor}"

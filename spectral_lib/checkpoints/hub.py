@@ -62,19 +62,16 @@ def _fetch(repo: str, file: str, revision: str | None, offline: bool | None) -> 
     """Return the cached path of a file, or None where the repository does not have it."""
     where = hub_name(repo, revision)
     try:
-        import huggingface_hub
-        from huggingface_hub import errors
+        from huggingface_hub import constants, errors, hf_hub_download
     except ImportError as error:
         raise MissingExtraError(
             f"the hub id {where} needs huggingface_hub: pip install 'spectral-lib[hub]', "
             "or download the checkpoint and give its directory"
         ) from error
-    cached_only = bool(offline) or huggingface_hub.constants.HF_HUB_OFFLINE
+    cached_only = bool(offline) or constants.HF_HUB_OFFLINE
     try:
         with _quiet():
-            found = huggingface_hub.hf_hub_download(
-                repo, file, revision=revision, local_files_only=cached_only
-            )
+            found = hf_hub_download(repo, file, revision=revision, local_files_only=cached_only)
     except errors.LocalEntryNotFoundError as error:
         if cached_only:
             reason = f"offline, and {file} is not in the cache"

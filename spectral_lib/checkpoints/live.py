@@ -43,6 +43,4 @@ def open_module(model: Any) -> Checkpoint:
 
 def _as_mapping(config: Any) -> Mapping[str, Any]:
     values = config.to_dict() if hasattr(config, "to_dict") else config
-    if not isinstance(values, Mapping):
-        values = getattr(values, "__dict__", {})
-    return values
+    return values if isinstance(values, Mapping) else dict(getattr(values, "__dict__", {}))

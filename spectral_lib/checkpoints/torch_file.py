@@ -7,6 +7,7 @@ room. The older format, a plain pickle, cannot be: torch loads such a file whole
 
 from __future__ import annotations
 
+import pickle
 import zipfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -86,9 +87,11 @@ def _load(file: WeightsFile) -> Mapping[str, Any]:
         mapped = zipfile.is_zipfile(file.path)
         loaded = torch.load(file.path, map_location="cpu", weights_only=True, mmap=mapped)
     except Exception as error:  # whatever a damaged or hostile pickle makes torch raise
+        # Torch wraps the reason in advice to trust the file, which is not ours to give.
+        context = error.__context__ if isinstance(error, pickle.UnpicklingError) else None
+        reason = one_line(context or error, 160).partition(" Please use")[0]
         raise CheckpointError(
-            f"{where}: torch refuses it as a file of weights, damaged or with other objects "
-            f"inside: {one_line(error, 120)}"
+            f"{where}: damaged, or not a file of tensors only: {reason}"
         ) from error
     if not isinstance(loaded, Mapping):
         raise CheckpointError(

@@ -1,0 +1,220 @@
+"""Hub ids, against a stand-in for the hub on the loopback interface."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from spectral_lib.checkpoints import open_checkpoint
+from spectral_lib.errors import CheckpointError, HubError, MissingExtraError
+
+from .models import CONFIG, read_all, refused, state, write, write_config
+from .test_sharded import INDEX, SHARDS, write_sharded
+
+constants = pytest.importorskip("huggingface_hub.constants")
+
+REPO = "owner/tiny"
+COMMITS = {"main": "a" * 40, "v2": "b" * 40}
+
+
+class Hub:
+    """Serves files the way the hub's resolve endpoint does, and writes down what was asked."""
+
+    def __init__(self):
+        self.files: dict[tuple[str, str], bytes] = {}
+        self.asked: list[str] = []
+        self.refusal: tuple[int, str] | None = None
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_HEAD(self):
+                outer.answer(self, body=False)
+
+            def do_GET(self):
+                outer.answer(self, body=True)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def publish(self, directory, revision="main"):
+        for path in directory.iterdir():
+            self.files[revision, path.name] = path.read_bytes()
+
+    def answer(self, request, *, body):
+        repo, _, rest = request.path.lstrip("/").partition("/resolve/")
+        revision, _, name = rest.partition("/")
+        revision = next((r for r, commit in COMMITS.items() if commit == revision), revision)
+        if name:  # the hub library also asks its API for the list of files, in vain
+            self.asked.append(f"{request.command} {name}")
+        content = self.files.get((revision, name), b"")
+        if self.refusal:
+            status, code = self.refusal
+        elif repo != REPO:
+            status, code = 404, "RepoNotFound"
+        elif revision not in COMMITS:
+            status, code = 404, "RevisionNotFound"
+        elif (revision, name) not in self.files:
+            status, code = 404, "EntryNotFound"
+        else:
+            status, code = 200, ""
+        request.send_response(status)
+        request.send_header("X-Repo-Commit", COMMITS.get(revision, "c" * 40))
+        request.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+        request.send_header("Content-Length", str(len(content)))
+        if code:
+            request.send_header("X-Error-Code", code)
+        request.end_headers()
+        if body:
+            request.wfile.write(content)
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    stand_in = Hub()
+    template = stand_in.url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "ENDPOINT", stand_in.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("HF_TOKEN_PATH", str(tmp_path / "no-token"))
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)  # between the hub library's retries
+    monkeypatch.chdir(tmp_path)
+    yield stand_in
+    stand_in.server.shutdown()
+    stand_in.server.server_close()
+
+
+def test_download_then_cache(server, tmp_path):
+    server.publish(write(tmp_path / "m"))
+    checkpoint = open_checkpoint(REPO)
+    read_all(REPO)
+    content = server.files["main", "model.safetensors"]
+    assert (checkpoint.name, checkpoint.num_layers) == (REPO, 3)
+    assert checkpoint.sha256() == hashlib.sha256(content).hexdigest()
+    gets = [line for line in server.asked if line.startswith("GET")]
+    assert gets == ["GET config.json", "GET model.safetensors"]  # once each, and nothing else
+
+    server.asked.clear()
+    assert open_checkpoint(REPO, offline=True).sha256() == checkpoint.sha256()
+    assert server.asked == []
+
+
+def test_cache_serves_when_the_hub_is_gone(server, tmp_path):
+    server.publish(write(tmp_path / "m"))
+    read_all(REPO)
+    server.server.shutdown()
+    server.server.server_close()
+    read_all(REPO)
+
+
+def test_revision(server, tmp_path):
+    server.publish(write(tmp_path / "one"))
+    other = {**CONFIG, "num_hidden_layers": 2}
+    server.publish(write(tmp_path / "two", state(other), other), "v2")
+    assert open_checkpoint(REPO).num_layers == 3
+    checkpoint = open_checkpoint(REPO, revision="v2")
+    assert (checkpoint.name, checkpoint.num_layers) == (f"{REPO}@v2", 2)
+    assert open_checkpoint(REPO, revision=COMMITS["v2"], offline=True).num_layers == 2
+    refused(HubError, lambda: open_checkpoint(REPO, revision="v3"), f"{REPO}@v3", "revision")
+
+
+def test_shards_are_fetched_by_the_index(server, tmp_path):
+    server.publish(write_sharded(tmp_path / "m"))
+    read_all(REPO)
+    assert {f"GET {shard}" for shard in SHARDS} <= {*server.asked}
+    read_all(REPO)
+    server.asked.clear()
+    open_checkpoint(REPO, offline=True)
+    assert server.asked == []
+
+
+def test_index_that_leaves_its_directory_fetches_nothing(server, tmp_path):
+    server.publish(write_sharded(tmp_path / "m", {"a": "../../evil"}))
+    refused(CheckpointError, lambda: open_checkpoint(REPO), INDEX, "../../evil")
+    assert not any("evil" in line for line in server.asked)
+
+
+def test_torch_file_is_the_last_resort(server, tmp_path):
+    torch = pytest.importorskip("torch")
+    write_config(tmp_path / "m")
+    tensors = {name: torch.from_numpy(array) for name, array in state().items()}
+    torch.save(tensors, tmp_path / "m" / "pytorch_model.bin")
+    server.publish(tmp_path / "m")
+    read_all(REPO)
+    open_checkpoint(REPO, offline=True)
+
+
+def test_offline_and_not_cached(server, monkeypatch):
+    refused(HubError, lambda: open_checkpoint(REPO, offline=True), REPO, "offline", "config.json")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    refused(HubError, lambda: open_checkpoint(REPO), REPO, "offline", "run once with a connection")
+    assert server.asked == []
+
+
+def test_offline_with_half_a_cache(server, tmp_path):
+    server.publish(write(tmp_path / "m"))
+    server.files.pop(("main", "model.safetensors"))
+    refused(HubError, lambda: open_checkpoint(REPO), "no supported weights", "pytorch_model.bin")
+    refused(HubError, lambda: open_checkpoint(REPO, offline=True), "model.safetensors is not in")
+
+
+def test_repository_without_what_is_needed(server, tmp_path):
+    refused(HubError, lambda: open_checkpoint("owner/absent"), "owner/absent", "no such repository")
+    refused(HubError, lambda: open_checkpoint(REPO), "no config.json")
+    server.publish(write_sharded(tmp_path / "m"))
+    del server.files["main", SHARDS[1]]
+    refused(HubError, lambda: open_checkpoint(REPO), INDEX, SHARDS[1])
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "part"),
+    [
+        (401, "RepoNotFound", "no such repository"),
+        (403, "GatedRepo", "gated"),
+        (403, "", "config.json"),
+        (500, "", "cannot be reached"),
+    ],
+)
+def test_refusals(server, status, code, part):
+    server.refusal = status, code
+    refused(HubError, lambda: open_checkpoint(REPO), REPO, part)
+
+
+def test_connection_refused(server):
+    server.server.shutdown()
+    server.server.server_close()
+    refused(HubError, lambda: open_checkpoint(REPO), REPO, "cannot be reached", "refused")
+
+
+def test_damaged_download_is_named(server, tmp_path):
+    server.publish(write(tmp_path / "m"))
+    server.files["main", "config.json"] = b"<html>"
+    refused(CheckpointError, lambda: open_checkpoint(REPO), "config.json", "not valid JSON")
+
+
+def test_names_that_are_no_repository(server):
+    refused(HubError, lambda: open_checkpoint("owner/a..b"), "owner/a..b")
+
+
+def test_hints_of_the_hub_library_stay_off_stderr(server, tmp_path, capfd):
+    server.publish(write(tmp_path / "m"))
+    open_checkpoint(REPO)
+    server.refusal = 500, ""
+    refused(HubError, lambda: open_checkpoint("owner/other"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_the_hub_library(server, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    refused(MissingExtraError, lambda: open_checkpoint(REPO), REPO, "spectral-lib[hub]")
