@@ -7,12 +7,11 @@ import pytest
 
 from spectral_lib.constants import KAPPA_SHARP
 from spectral_lib.function_class import LayerA, LayerB, Network, propagate_a
-from spectral_lib.matrices import spectrum_of_dense, stack
 from spectral_lib.notation import Convention, Kind
 from spectral_lib.propagation import propagate
-from spectral_lib.transformer import TransformerSpectra
 
 from .ascent import gap_of, widest_pair
+from .networks import spectra_of
 from .tightness import GELU_SLOPE_ON_BALL, at_most, perturbed, statement
 
 TOKENS, SIZE, HEADS, WIDTH = 3, 4, 2, 5
@@ -41,19 +40,6 @@ def test_class_a(depth, eps, record_property):
     record_property("ratio", gap_of(f, g, x) / bound)
     assert at_most(gap_of(f, g, x), bound)
     assert gap_of(f, g, x) > eps  # the ascent found more than the readout's own share
-
-
-def spectra_of(network):
-    """The TransformerSpectra of a class B network."""
-
-    def batch(name):
-        groups = [np.atleast_3d(getattr(layer, name).T).T for layer in network.layers]
-        return stack([stack([spectrum_of_dense(w) for w in group]) for group in groups])
-
-    heads, size = network.layers[0].qk.shape[:2]
-    names = ("qk", "vo", "ff_in", "ff_out")
-    by_kind = dict(zip(Kind, map(batch, names), strict=True))
-    return TransformerSpectra("a network", size, heads, network.activation, by_kind)
 
 
 @statement("thm-telescoping-b")
