@@ -29,28 +29,26 @@ def download(repo: str, *, revision: str | None, offline: bool | None) -> Path:
     MissingExtraError
         huggingface_hub is not installed.
     """
-    config = _fetch(repo, CONFIG, revision, offline)
+    where, why_offline = hub_name(repo, revision), _why_offline(repo, revision, offline)
+    config = _fetch(repo, CONFIG, revision, why_offline)
     if config is None:
-        raise HubError(f"{hub_name(repo, revision)}: the repository has no {CONFIG}")
+        raise HubError(f"{where}: the repository has no {CONFIG}")
     # The commit of the first file pins the rest: all come from one state of the repository, and
     # what the cache holds of that commit needs no network.
     directory, commit = config.parent, config.parent.name
     cached = [form for form in FORMATS if (directory / form).is_file()]
     for form in cached or FORMATS:
-        weights = _fetch(repo, form, commit, offline)
+        weights = _fetch(repo, form, commit, why_offline)
         if weights is None:
             continue
         if form.endswith(".index.json"):
             for shard in sorted({*read_weight_map(weights).values()}):
-                if _fetch(repo, shard, commit, offline) is None:
+                if _fetch(repo, shard, commit, why_offline) is None:
                     raise HubError(
-                        f"{hub_name(repo, revision)}: {form} names {quote(shard)}, "
-                        "which the repository does not have"
+                        f"{where}: {form} names {quote(shard)}, which the repository does not have"
                     )
         return directory
-    raise HubError(
-        f"{hub_name(repo, revision)}: no supported weights, expected one of {', '.join(FORMATS)}"
-    )
+    raise HubError(f"{where}: no supported weights, expected one of {', '.join(FORMATS)}")
 
 
 def hub_name(repo: str, revision: str | None) -> str:
@@ -58,28 +56,43 @@ def hub_name(repo: str, revision: str | None) -> str:
     return repo if revision is None else f"{repo}@{one_line(revision, 60)}"
 
 
-def _fetch(repo: str, file: str, revision: str | None, offline: bool | None) -> Path | None:
-    """Return the cached path of a file, or None where the repository does not have it."""
-    where = hub_name(repo, revision)
+def _why_offline(repo: str, revision: str | None, offline: bool | None) -> str | None:
+    """Return why only the cache can serve, None when the hub answers.
+
+    One question without repetition: the downloads of the hub library try for half a minute.
+    """
     try:
-        from huggingface_hub import constants, errors, hf_hub_download
+        from huggingface_hub import constants, errors, get_hf_file_metadata, hf_hub_url
     except ImportError as error:
         raise MissingExtraError(
-            f"the hub id {where} needs huggingface_hub: pip install 'spectral-lib[hub]', "
+            f"the hub id {repo} needs huggingface_hub: pip install 'spectral-lib[hub]', "
             "or download the checkpoint and give its directory"
         ) from error
-    cached_only = bool(offline) or constants.HF_HUB_OFFLINE
+    if offline or constants.HF_HUB_OFFLINE:
+        return "offline"
+    try:
+        get_hf_file_metadata(hf_hub_url(repo, CONFIG, revision=revision))
+    except (errors.HfHubHTTPError, ValueError):
+        return None  # an answer, which the download will explain
+    except Exception as error:  # the HTTP library behind the hub's differs between versions
+        return f"the hub cannot be reached ({one_line(error, 120)})"
+    return None
+
+
+def _fetch(repo: str, file: str, revision: str | None, why_offline: str | None) -> Path | None:
+    """Return the cached path of a file, or None where the repository does not have it."""
+    from huggingface_hub import errors, hf_hub_download
+
+    where, cached_only = hub_name(repo, revision), why_offline is not None
     try:
         with _quiet():
             found = hf_hub_download(repo, file, revision=revision, local_files_only=cached_only)
     except errors.LocalEntryNotFoundError as error:
-        if cached_only:
-            reason = f"offline, and {file} is not in the cache"
-        else:
-            cause = one_line(error.__cause__ or error, 120)
-            reason = f"the hub cannot be reached and {file} is not in the cache ({cause})"
-        advice = "run once with a connection, or give the directory of a local copy"
-        raise HubError(f"{where}: {reason}; {advice}") from error
+        cause = one_line(error.__cause__ or error, 120)
+        raise HubError(
+            f"{where}: {why_offline or f'the hub cannot be reached ({cause})'}, and {file} is not "
+            "in the cache; run once with a connection, or give the directory of a local copy"
+        ) from error
     except errors.GatedRepoError as error:
         raise HubError(f"{where}: access is gated; accept its terms and log in") from error
     except errors.RepositoryNotFoundError as error:
@@ -88,7 +101,7 @@ def _fetch(repo: str, file: str, revision: str | None, offline: bool | None) -> 
         raise HubError(f"{where}: the repository has no such revision") from error
     except errors.EntryNotFoundError:
         return None
-    except Exception as error:  # the HTTP library's own errors differ between hub versions
+    except Exception as error:
         raise HubError(f"{where}: download of {file} failed: {one_line(error, 160)}") from error
     return Path(found)
 

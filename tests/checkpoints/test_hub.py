@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -191,7 +193,8 @@ def test_refusals(server, status, code, part):
     refused(HubError, lambda: open_checkpoint(REPO), REPO, part)
 
 
-def test_connection_refused(server):
+def test_connection_refused_is_said_at_once(server, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("no retry was expected"))
     server.server.shutdown()
     server.server.server_close()
     refused(HubError, lambda: open_checkpoint(REPO), REPO, "cannot be reached", "refused")
@@ -218,3 +221,18 @@ def test_hints_of_the_hub_library_stay_off_stderr(server, tmp_path, capfd):
 def test_without_the_hub_library(server, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     refused(MissingExtraError, lambda: open_checkpoint(REPO), REPO, "spectral-lib[hub]")
+
+
+def test_environment_variables_lead_the_way(server, tmp_path):
+    server.publish(write(tmp_path / "m"))
+    script = (
+        "from spectral_lib.checkpoints import open_checkpoint as o; print(o('owner/tiny').name)"
+    )
+    own = {"HF_ENDPOINT": server.url, "HF_HOME": str(tmp_path / "home")}
+    for offline in ("0", "1"):
+        environment = {**os.environ, **own, "HF_HUB_OFFLINE": offline}
+        run = [sys.executable, "-c", script]
+        found = subprocess.run(run, check=True, capture_output=True, text=True, env=environment)
+        assert (found.stdout, found.stderr) == (f"{REPO}\n", "")
+        server.asked.clear()
+    assert server.asked == []
