@@ -113,7 +113,7 @@ def log_inverse_square_complexity(log_s: float, chain: Chain, additive: float = 
 
 @dataclass(frozen=True, eq=False)
 class BaselineBound:
-    """A norm-based bound for one network.
+    r"""A norm-based bound for one network.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class BaselineBound:
     confidence, peeling
         As in :class:`~spectral_lib.bounds.result.PosthocBound`.
     log_contributions
-        ``[J]``: logs of the parts :math:`(a_i \\beta_i^2)^{1/3}` of the allocation's sum.
+        ``[J]``: logs of the parts :math:`(a_i \beta_i^2)^{1/3}` of the allocation's sum.
     """
 
     norm: Norm

@@ -199,7 +199,8 @@ def profile_entropy(
 
     With :math:`\tau^2 = (d+k)\Lambda/V`, the truncation profile (derived here) covers
     :math:`\{W : \sigma_j(W) \le s_j\ \forall j\}`.
-    Since :math:`\min(1, t^2) \le t^p`, the sum is at most ``Q_p`` for every p at once.
+    Since :math:`\min(1, t^2) \le t^p`, the sum is at most ``Q_p`` for every p at once. Without a
+    tail (every ``s_j`` above tau) the log 2 falls away.
 
     Parameters
     ----------
@@ -213,13 +214,15 @@ def profile_entropy(
     require(np.diff(bounds) <= 0, "profile", "in descending order", bounds)
     require(bounds.shape == (min(d, k),), "profile", f"of shape ({min(d, k)},)", bounds.shape)
     eps = np.asarray(eps, dtype=np.float64)
+    if bounds[0] == 0:
+        return np.zeros(eps.shape)
     ball = MatrixClasses.of(d, k, s=bounds[0], p=2.0, m=0.0, b=b)
     log_inv = log_inverse_scale(ball, eps)
     price = (d + k) * net_price(ball, log_inv, LOW_RANK_NET)
     log_tau = 0.5 * (log_of(price) - log_tail_price(ball, log_inv, metric))
     relative = 2.0 * (log_of(bounds) - log_tau[..., None])
-    # With every s_j above tau, or none above zero, there is no tail to cover.
-    tailless = (relative > 0).all(axis=-1) | (bounds[0] == 0)
+    # With every s_j above tau there is no tail to cover.
+    tailless = (relative > 0).all(axis=-1)
     weight = np.exp(np.minimum(relative, 0.0)).sum(axis=-1)
     return np.asarray(
         price * weight + np.where(tailless, 0.0, DUAL_SUDAKOV_OFFSET), dtype=np.float64

@@ -120,7 +120,7 @@ def sum_form(
         full = sum_terms(classes.full_rank(), metric, chain)
         tailed &= log_terms < full
         log_terms = np.minimum(log_terms, full)
-    tails = np.count_nonzero(tailed)
+    tails = int(np.count_nonzero(tailed))
     # The joint sqrt(# log 2), shared out evenly so that the parts sum to the whole.
     share = 0.5 * np.log(DUAL_SUDAKOV_OFFSET / max(tails, 1))
     log_parts = chain.log_front + np.where(tailed, np.logaddexp(log_terms, share), log_terms)

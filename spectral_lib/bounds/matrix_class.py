@@ -111,9 +111,8 @@ class MatrixClasses:
 
     @property
     def trivial(self) -> NDArray[np.bool_]:
-        """Where the class holds the zero matrix alone: one point covers it."""
-        rankless = (self.p == 0) & (self.m < 1)
-        return np.asarray((self.s == 0) | (self.m == 0) | rankless)
+        """Where a bound of zero leaves the zero matrix alone: one point covers it."""
+        return np.asarray((self.s == 0) | (self.m == 0))
 
     def full_rank(self) -> Self:
         """Return the same classes with the spectral constraint alone: p = 0 and M = min(d, k)."""
