@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from spectral_lib.constants import SOFTMAX_DIAMETER
 from spectral_lib.errors import DomainError
 from spectral_lib.matrices import Array
 
@@ -57,7 +58,7 @@ def softmax_modulus(t: npt.ArrayLike) -> Array:
     distance = np.asarray(t, dtype=np.float64)
     if np.any(distance < 0):
         raise DomainError(f"a distance must be >= 0, got {float(distance.min())!r}")
-    return np.asarray(2.0 * np.tanh(distance / 2.0), dtype=np.float64)
+    return np.asarray(SOFTMAX_DIAMETER * np.tanh(distance / 2.0), dtype=np.float64)
 
 
 def _gelu(x: Array) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from spectral_lib.constants import SCORE_OCCURRENCES
 from spectral_lib.errors import DomainError
 from spectral_lib.matrices import Array
 
@@ -40,7 +41,7 @@ def head_modulus(norm_qk: npt.ArrayLike, norm_v: npt.ArrayLike, *, kappa: float)
     """
     qk, v = _norms(norm_qk=norm_qk, norm_v=norm_v)
     _positive(kappa=kappa)
-    return np.asarray(v * (1.0 + 2.0 * kappa * qk), dtype=np.float64)
+    return np.asarray(v * (1.0 + SCORE_OCCURRENCES * kappa * qk), dtype=np.float64)
 
 
 def sharp_head_modulus(norm_qk: npt.ArrayLike, norm_v: npt.ArrayLike) -> Array:
@@ -119,7 +120,7 @@ def propagate_a(
     _positive(kappa=kappa, l_phi=l_phi)
     with np.errstate(divide="ignore"):
         log_v, log_m = np.log(v), np.log(m)
-    log_lambda = np.log(l_phi) + log_m + log_v + np.log1p(2.0 * kappa * qk)
+    log_lambda = np.log(l_phi) + log_m + log_v + np.log1p(SCORE_OCCURRENCES * kappa * qk)
     later = np.cumsum(log_lambda[::-1])[::-1]
     return PropagationA(
         log_lambda=log_lambda,
