@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from book_site import Page, build, toc_pages
+from tests.book.site import Page, build, toc_pages
 
 #: Set by .ci/run: a site or browser test that would be skipped fails instead.
 STRICT = "SPECTRAL_LIB_NO_SKIPS"

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from book_site import toc_pages
+from tests.book.site import toc_pages
 
 pytestmark = pytest.mark.browser
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from book_site import ROOT
-from marks import BADGES
 from spectral_lib.notation import Provenance
+from tests.book.site import ROOT, marks
 
 CONF = """
 extensions = "myst_parser sphinx_proof sphinx_thebe offline marks proofs cards".split()
@@ -55,8 +54,8 @@ def build(root: Path, text: str) -> tuple[int, str, BeautifulSoup]:
 
 
 def test_badges_guards_proofs(tmp_path: Path) -> None:
-    marks = " ".join(f"{{badge}}`{name}`" for name in BADGES)
-    text = STATEMENT.format(mark=marks + " {guard}`test_real.py::test_it`")
+    badges = " ".join(f"{{badge}}`{name}`" for name in marks.BADGES)
+    text = STATEMENT.format(mark=badges + " {guard}`test_real.py::test_it`")
     status, messages, page = build(tmp_path, text)
     assert (status, messages) == (0, "")
     pills = [pill.get_text() for pill in page.select(".badge-source")]

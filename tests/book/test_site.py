@@ -12,8 +12,8 @@ from urllib.parse import unquote, urldefrag
 import pytest
 from bs4 import Tag
 
-from book_site import ROOT, Page
-from book_sources import directives
+from tests.book.site import ROOT, Page
+from tests.book.sources import directives
 
 pytestmark = pytest.mark.site
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from book_site import ROOT, toc_pages
-from book_sources import Directive, directives, front_matter
-from marks import BADGES, missing_test
+from tests.book.site import ROOT, marks, toc_pages
+from tests.book.sources import Directive, directives, front_matter
 
 STATEMENTS = re.compile(r"prf:(theorem|lemma|proposition|definition|corollary)")
 LONGEST_CELL = 25
@@ -56,14 +55,14 @@ def test_statements_say_where_they_come_from(page: Path) -> None:
         if STATEMENTS.fullmatch(item.name):
             first = re.match(r"\{badge\}`(\w+)`", item.body)
             assert first, f"line {item.line}: the first thing in {item.name} must be a badge"
-            assert first[1] in BADGES
+            assert first[1] in marks.BADGES
             assert item.options.get("label"), f"line {item.line}: {item.name} needs a label"
 
 
 @every_page
 def test_guards_exist(page: Path) -> None:
     for target in re.findall(r"\{guard\}`([^`]*)`", page.read_text(encoding="utf-8")):
-        assert missing_test(ROOT, target) is None
+        assert marks.missing_test(ROOT, target) is None
 
 
 @every_page
@@ -74,8 +73,10 @@ def test_code_cells_are_short(page: Path) -> None:
 
 
 def test_the_median_code_cell_is_short() -> None:
-    lengths = [cell_length(cell) for page in PAGES for cell in code_cells(page)]
-    assert statistics.median(lengths) < MEDIAN_CELL
+    lengths = {page.stem: [cell_length(cell) for cell in code_cells(page)] for page in PAGES}
+    medians = {name: statistics.median(found) for name, found in lengths.items() if found}
+    median = statistics.median(length for found in lengths.values() for length in found)
+    assert median < MEDIAN_CELL, f"of the book {median}, by page {medians}"
 
 
 @every_page
@@ -98,5 +99,5 @@ def test_figures_have_alt_text_caption_and_name(page: Path) -> None:
     ],
 )
 def test_a_missing_guard_is_named(target: str, problem: str | None) -> None:
-    found = missing_test(ROOT, target)
+    found = marks.missing_test(ROOT, target)
     assert found == problem if problem is None else problem in (found or "")

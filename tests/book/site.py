@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "book"), str(ROOT / "book" / "_ext")]
 
 import build  # noqa: E402
+import fingerprint  # noqa: E402, F401
+import marks  # noqa: E402, F401
 
 
 def toc_pages() -> list[str]:
