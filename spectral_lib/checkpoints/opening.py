@@ -68,7 +68,9 @@ def open_checkpoint(
         directory = download(given, revision=revision, offline=offline)
         return open_directory(directory, hub_name(given, revision))
     if isinstance(model, os.PathLike) or _looks_like_path(given):
-        raise CheckpointError(f"{label(path)}: no such directory")
+        raise CheckpointError(
+            f"{label(path)}: no such directory, expected one with config.json and weights"
+        )
     raise CheckpointError(
         f"{quote(given)} is no directory, no packaged name ({', '.join(PACKAGED)}) "
         "and no hub id of the form owner/name"

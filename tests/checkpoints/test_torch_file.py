@@ -141,7 +141,8 @@ RSS = """
 import sys, psutil, torch
 from spectral_lib.checkpoints import open_checkpoint
 before = psutil.Process().memory_info().rss
-for layer in open_checkpoint(sys.argv[1]).layers():
+checkpoint = open_checkpoint(sys.argv[1])
+for layer in checkpoint.layers():
     pass
 print(psutil.Process().memory_info().rss - before)
 """
