@@ -106,7 +106,7 @@ def optimal_split(
     left.fill_between(j, values, where=~kept, color=COLOURS[1], alpha=0.3, label="tail")
     left.plot(j, values, color="0.2")
     left.axhline(tau, color="0.2", linestyle=":", label=r"split $\tau$")
-    left.set(xlabel="index $j$", ylabel=r"singular value $\sigma_j$", ylim=(0, None))
+    left.set(xlabel="index $j$", ylabel=r"singular value $\sigma_j$", xscale="log", yscale="log")
     _draw(right, levels, {"principal": principal, "tail": tail, "sum": principal + tail})
     right.axvline(tau, color="0.2", linestyle=":")
     right.axhline(exact, color="0.5", linewidth=1, label="exact entropy")
@@ -135,7 +135,7 @@ def entropies(
     Parameters
     ----------
     eps
-        Scales, ``[E]``.
+        Scales relative to the spectral norm, ``[E]``.
     by_panel
         For each panel's title its curves, ``[E]`` each, in nats.
     relative
@@ -144,10 +144,10 @@ def entropies(
         Panels in a row.
     """
     rows = -(-len(by_panel) // columns)
-    figure, axes = panels(columns, rows, width=8.0, height=3.0)
+    figure, axes = panels(columns, rows, width=8.0, height=3.0, sharey=relative)
     for axis, (title, curves) in zip(axes, by_panel.items(), strict=False):
         _draw(axis, eps, curves)
-        axis.set(title=title, xscale="log", yscale="log", xlabel=r"$\epsilon$")
+        axis.set(title=title, xscale="log", yscale="log", xlabel=r"$\epsilon / s$")
     for axis in axes[::columns]:
         axis.set_ylabel("ratio to full rank" if relative else "entropy (nats)")
     axes[0].legend(frameon=False, fontsize=8)
