@@ -129,6 +129,26 @@ def test_one_level_of_the_chain_costs_the_constant(constant, ratio, scale, holds
 
 
 @statement("lem-chaining")
+@perturbed(0.99)
+def test_one_level_of_the_tree_costs_its_constant(scale, holds):
+    """Covers inside the class: a link is one eps_{j-1}, and there are N_j of them."""
+    level, log_n = 3, 5.0
+    cost = CHAINING_RATIO ** (level - 1) * np.sqrt(GAUSSIAN_MAXIMUM * log_n)
+    panel = (CHAINING_RATIO**level - CHAINING_RATIO ** (level + 1)) * np.sqrt(log_n)
+    assert at_most(cost, scale * DUDLEY_TREE * panel) is holds
+
+
+@statement("lem-chaining")
+@perturbed(0.99)
+def test_a_stopped_chain_leaves_its_remainder(scale, holds):
+    """The last level whose panel ends at a or above: its eps is at most DUDLEY_REMAINDER a."""
+    scales = CHAINING_RATIO ** np.arange(40)
+    stops = np.geomspace(1e-6, 0.4, 5000)
+    last = np.array([scales[:-1][scales[1:] >= stop].min() for stop in stops])
+    assert at_most((last / stops).max(), scale * DUDLEY_REMAINDER) is holds
+
+
+@statement("lem-chaining")
 def test_the_best_ratio_is_a_minimum():
     ratios = np.linspace(0.05, 0.95, 2001)
     constants = 2 * (1 + 1 / ratios) / (1 - ratios)

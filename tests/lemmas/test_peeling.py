@@ -86,6 +86,16 @@ def test_the_radius_is_at_most_twice_the_observed(log_s, p, log_c):
 
 
 @statement("lem-norm-grid")
+def test_the_weights_of_the_norms_sum_to_one():
+    """Levels -J..J and the zero matrix: 1 - 1/(J + 2)."""
+    ratio, last = norm_ratio(3), 500
+    level = np.arange(-last, last + 1)
+    found = norm_levels(np.append(level * np.log(ratio) - 1e-9, -np.inf), ratio)
+    np.testing.assert_array_equal(found.level[:-1], level)
+    assert np.exp(-found.log_cost).sum() == pytest.approx(1 - 1 / (last + 2), rel=1e-12)
+
+
+@statement("lem-norm-grid")
 @settings(derandomize=True, max_examples=100, deadline=None)
 @given(st.floats(-200, 200), st.integers(1, 60))
 def test_norms_are_rounded_up_by_less_than_the_ratio(log_norm, depth):
