@@ -29,6 +29,7 @@ def spectra_of(
             found[Kind.VO].append(spectrum_of_factored(layer.vo, rank_rtol))
             found[Kind.FF_IN].append(spectrum_of_dense(layer.ff_in, rank_rtol)[None])
             found[Kind.FF_OUT].append(spectrum_of_dense(layer.ff_out, rank_rtol)[None])
+            del layer  # before the next one is read: one layer in memory at a time
             if progress is not None:
                 progress(done, checkpoint.num_layers)
     return TransformerSpectra(

@@ -83,6 +83,11 @@ class Spectrum:
         values, norm_21, norm_11 = (np.asarray(array[index]) for array in self._arrays)
         return Spectrum(values, self.shape, norm_21, norm_11, self.rank_rtol)
 
+    def scaled(self, factor: float) -> Spectrum:
+        """Return the spectrum of ``factor`` times the matrix, for a factor > 0."""
+        values, norm_21, norm_11 = (factor * array for array in self._arrays)
+        return Spectrum(values, self.shape, norm_21, norm_11, self.rank_rtol)
+
     @property
     def batch_shape(self) -> tuple[int, ...]:
         """Shape of the batch axes; ``()`` for one matrix."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,6 +81,38 @@ class TransformerSpectra:
             for kind in Kind:
                 for head in range(self.by_kind[kind].batch_shape[1]):
                     yield layer, kind, head
+
+    def first_layers(self, count: int) -> TransformerSpectra:
+        """Return the encoder cut after its first ``count`` layers.
+
+        Raises
+        ------
+        DomainError
+            ``count`` lies outside 1 .. L.
+        """
+        if not 1 <= count <= self.num_layers:
+            raise DomainError(f"count must lie in 1 .. {self.num_layers} layers, got {count}")
+        return replace(self, by_kind={kind: s[:count] for kind, s in self.by_kind.items()})
+
+    def rescaled(self, factor: float) -> TransformerSpectra:
+        """Return the encoder with every weight matrix multiplied by ``factor`` > 0.
+
+        The heads' products of two weights are multiplied by its square.
+
+        Raises
+        ------
+        DomainError
+            The factor is not a finite number > 0.
+        """
+        if not 0 < factor < math.inf:
+            raise DomainError(f"factor must be a finite number > 0, got {factor}")
+        return replace(
+            self,
+            by_kind={
+                kind: spectrum.scaled(factor**2 if kind.per_head else factor)
+                for kind, spectrum in self.by_kind.items()
+            },
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the spectra as a compressed ``.npz``, whole or not at all.

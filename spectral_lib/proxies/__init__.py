@@ -6,6 +6,7 @@ from spectral_lib.proxies.schatten import (
     ContributionCurves,
     SpectralProxy,
     contribution_curves,
+    log_rank_margin,
     p_grid,
     spectral,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "SpectralProxy",
     "contribution_curves",
     "edelman",
+    "log_rank_margin",
     "p_grid",
     "spectral",
     "trauger_tewari",

@@ -122,15 +122,50 @@ def contribution_curves(
     propagation = propagate(spectra, convention)
     count = spectra.num_layers if convention.scale_count == "L" else spectra.num_matrices
     log_scale = {kind: propagation.log_scale(kind, count) for kind in Kind}
-    sizes = spectra.hidden_size if convention.dims == "N" else None
     return ContributionCurves(
         p=grid,
         log_contribution={
-            kind: _log_curves(spectra[kind], log_scale[kind], grid, sizes) for kind in Kind
+            kind: _log_curves(
+                spectra[kind], log_scale[kind], grid, _log_dims(spectra, kind, convention)
+            )
+            for kind in Kind
         },
         log_scale=log_scale,
         convention=convention,
     )
+
+
+def log_rank_margin(
+    spectra: TransformerSpectra, convention: Convention = PAPER
+) -> dict[Kind, Array]:
+    r"""Return how far each matrix's scale lies above the threshold at which p* leaves 0.
+
+    .. math::
+        \log(\gamma \alpha L) - \log t(W), \qquad
+        t(W) = \frac{\sqrt{r / N}}{(\sigma_1 \cdots \sigma_r)^{1/r}}, \quad r = \mathrm{rank}(W)
+
+    The contribution is quasi-convex in p, so p* = 0 if and only if the margin is at least 0; a
+    negative margin moves p* off 0 in the continuum (on the grid, once a grid point lies below).
+    Under ``dims="exact"`` the threshold is :math:`\sqrt{r (d + k) / (2 q k)}` over the same mean.
+
+    Returns
+    -------
+    For each kind ``[L, G]``, natural logs; minus infinity where the scale is zero, NaN for a zero
+    matrix.
+
+    Source: derived here.
+    """
+    log_scale = contribution_curves(spectra, convention, p=np.array([0.0])).log_scale
+    margins = {}
+    for kind in Kind:
+        spectrum, (at_zero, slope) = spectra[kind], _log_dims(spectra, kind, convention)
+        counted = spectrum.log_values > -np.inf
+        total = np.where(counted, spectrum.log_values, 0.0).sum(axis=-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            log_mean = total / spectrum.rank
+            threshold = 0.5 * (np.log(spectrum.rank) + at_zero) - slope - log_mean
+            margins[kind] = np.where(spectrum.rank > 0, log_scale[kind] - threshold, np.nan)
+    return margins
 
 
 def spectral(spectra: TransformerSpectra, convention: Convention = PAPER) -> SpectralProxy:
@@ -156,14 +191,22 @@ def spectral(spectra: TransformerSpectra, convention: Convention = PAPER) -> Spe
     return SpectralProxy(float(log), convention, smallest, curves)
 
 
-def _log_curves(spectrum: Spectrum, log_scale: Array, grid: Array, size: int | None) -> Array:
-    d, k = spectrum.shape
+def _log_dims(
+    spectra: TransformerSpectra, kind: Kind, convention: Convention
+) -> tuple[float, float]:
+    """Return (b, a) such that e^((b + p a)/(p + 2)) is the contribution's dimension factor."""
+    if convention.dims == "N":
+        return math.log(spectra.hidden_size), math.log(spectra.hidden_size)
+    d, k = spectra[kind].shape
+    return math.log((d + k) / 2), 0.5 * math.log(min(d, k) * k)
+
+
+def _log_curves(
+    spectrum: Spectrum, log_scale: Array, grid: Array, log_dims: tuple[float, float]
+) -> Array:
+    at_zero, slope = log_dims
     curves = []
     for p in grid.tolist():
-        if size is not None:
-            log_dims = (p + 1) * math.log(size)
-        else:
-            log_dims = math.log((d + k) / 2) + p / 2 * math.log(min(d, k) * k)
         reach = p * log_scale if p > 0 else 0.0  # 0 * -inf: the rank does not see the scale
-        curves.append((spectrum.log_schatten(p) + reach + log_dims) / (p + 2))
+        curves.append((spectrum.log_schatten(p) + reach + at_zero + p * slope) / (p + 2))
     return np.stack(curves, axis=-1)
