@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def directives(path: Path) -> list[Directive]:
     found = []
     for number, line in enumerate(lines):
         if opening := FENCE.match(line):
-            content = body(lines, number, opening["fence"])
+            content = textwrap.dedent("\n".join(body(lines, number, opening["fence"]))).splitlines()
             options, rest = split_options(content)
             found.append(
                 Directive(opening["name"], opening["title"].strip(), options, rest, number + 1)
@@ -60,10 +61,6 @@ def split_options(content: list[str]) -> tuple[dict[str, Any], str]:
         end = next(i for i, line in enumerate(content[1:], 1) if line.strip() == "---")
         options = yaml.safe_load("\n".join(content[1:end])) or {}
         return options, "\n".join(content[end + 1 :]).strip()
-    options = {}
-    for number, line in enumerate(content):
-        option = re.match(r"^\s*:([\w-]+):\s*(.*)$", line)
-        if option is None:
-            return options, "\n".join(content[number:]).strip()
-        options[option[1]] = option[2]
-    return options, ""
+    end = next((i for i, line in enumerate(content) if not line.startswith(":")), len(content))
+    options = yaml.safe_load("\n".join(line[1:] for line in content[:end])) or {}
+    return options, "\n".join(content[end:]).strip()
