@@ -21,6 +21,7 @@ from spectral_lib.ledger import (
     activation,
     allocation,
     chaining,
+    columns,
     deviation,
     gain,
     gaussian,
@@ -65,6 +66,7 @@ ENTRIES: dict[str, Entry] = {
         peeling,
         rounding,
         allocation,
+        columns,
     )
     for entry in module.ENTRIES
 }

@@ -72,7 +72,6 @@ def gelu_tanh() -> tuple[sp.Interval, str]:
     require(is_zero(slope + slope.subs(_x, -_x) - 1), "slope(x) + slope(-x) is not 1")
     edge = sp.Integer(4)
     beyond = _tail_bound(edge)
-    iv.dps = enclosure.DIGITS
     near_two = (sp.Rational(13, 10), sp.Rational(31, 20))
     supremum = enclosure.enclose_unimodal_maximum(
         _as_interval_function(slope),

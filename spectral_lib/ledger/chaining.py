@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from spectral_lib.ledger.algebra import is_zero, require
+from spectral_lib.ledger.algebra import is_zero, require, solve_for
 from spectral_lib.ledger.entry import Entry, Method
 from spectral_lib.ledger.gaussian import expected_maximum
 from spectral_lib.notation import Provenance
@@ -73,6 +73,14 @@ def dudley_tree() -> tuple[sp.Expr, str]:
     return value, f"at rho = {best}: {value} = {sp.N(value, 6)}, up to eps_1 = D/2"
 
 
+def dudley_remainder() -> tuple[sp.Expr, str]:
+    """Stop the chain at the last scale whose next is at least a: the one after is below a."""
+    ratio = chaining_ratio()[0]
+    stop = sp.Symbol("a", positive=True)
+    value = solve_for(_scale * ratio**2 - stop, _scale) / stop
+    return value, f"eps_m rho^2 < a <= eps_m rho: what is left is below {value} a"
+
+
 ENTRIES = (
     Entry(
         name="chaining_ratio",
@@ -97,6 +105,18 @@ ENTRIES = (
         derive=dudley,
         depends_on=("chaining_ratio", "gaussian_maximum"),
         constant="DUDLEY",
+    ),
+    Entry(
+        name="dudley_remainder",
+        symbol=r"4 a + \frac{12}{\sqrt n} \int_a^D \sqrt{\log N}",
+        claim=sp.Integer(4),
+        source=Provenance.EARLIER,
+        statement="What a chain leaves that stops at scale a, for entropies that grow as 1/eps^2.",
+        derived_in=_CHAPTER,
+        method=Method.PROOF_STEP,
+        derive=dudley_remainder,
+        depends_on=("chaining_ratio",),
+        constant="DUDLEY_REMAINDER",
     ),
     Entry(
         name="dudley_best_ratio",

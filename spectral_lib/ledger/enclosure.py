@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import sympy as sp
@@ -15,6 +16,17 @@ DIGITS = 40
 WIDTH = sp.Rational(1, 10**22)
 
 IntervalFunction = Callable[[Any], Any]
+
+
+@contextmanager
+def working_precision() -> Iterator[None]:
+    """Compute intervals with :data:`DIGITS` digits; the former precision comes back."""
+    former = iv.dps
+    iv.dps = DIGITS
+    try:
+        yield
+    finally:
+        iv.dps = former
 
 
 def interval(low: sp.Rational, high: sp.Rational) -> Any:
@@ -30,6 +42,7 @@ def exact_end(end: Any) -> sp.Rational:
     return sp.Rational((-1) ** sign * mantissa) * sp.Rational(2) ** exponent
 
 
+@working_precision()
 def enclose_unimodal_maximum(
     function: IntervalFunction,
     slope: IntervalFunction,

@@ -11,7 +11,8 @@ from enum import StrEnum
 import sympy as sp
 
 from spectral_lib import constants
-from spectral_lib.ledger.algebra import DerivationError, require, same
+from spectral_lib.errors import one_line
+from spectral_lib.ledger.algebra import require, same
 from spectral_lib.notation import Provenance
 
 #: Agreement asked of a double in ``constants.py`` with the derived exact value: a few roundings.
@@ -105,8 +106,9 @@ class Entry:
         try:
             derived, account = self.derive()
             self._compare(derived)
-        except DerivationError as error:
-            return Verification(self.name, False, str(error), time.perf_counter() - start)
+        except Exception as error:  # SymPy raises many kinds where it cannot decide a step
+            reason = one_line(f"{type(error).__name__}: {error}")
+            return Verification(self.name, False, reason, time.perf_counter() - start)
         return Verification(self.name, True, account, time.perf_counter() - start)
 
     def _compare(self, derived: sp.Basic) -> None:

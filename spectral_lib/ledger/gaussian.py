@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import sympy as sp
 
 from spectral_lib.ledger.algebra import require, solve_for
@@ -14,6 +16,7 @@ _y = sp.Symbol("y", real=True)
 _DENSITY = sp.exp(-(_y**2) / 2) / sp.sqrt(2 * sp.pi)
 
 
+@cache
 def expected_maximum(count: sp.Expr) -> sp.Expr:
     """Minimise (log count + log E exp(lambda X)) / lambda, X sub-Gaussian with variance 1."""
     rate, size = sp.symbols("lambda m", positive=True)
@@ -35,9 +38,9 @@ def row_norm() -> tuple[sp.Expr, str]:
     """Bound E||g|| by the root of E||g||^2 (Jensen), and show that no less holds for all k."""
     second_moment = k * sp.integrate(_y**2 * _DENSITY, (_y, -sp.oo, sp.oo))
     value = sp.sqrt(second_moment)
-    x = sp.Symbol("x", positive=True)
-    chi = x ** (k - 1) * sp.exp(-(x**2) / 2)
-    mean = sp.integrate(x * chi, (x, 0, sp.oo)) / sp.integrate(chi, (x, 0, sp.oo))
+    x, power = sp.symbols("x j", positive=True)
+    chi = sp.integrate(x ** (power - 1) * sp.exp(-(x**2) / 2), (x, 0, sp.oo))
+    mean = chi.subs(power, k + 1) / chi.subs(power, k)
     for dimension in (1, 2, 8):
         below = sp.N(value.subs(k, dimension) - mean.subs(k, dimension), 30)
         require(below > 0, f"E||g|| exceeds sqrt k at k = {dimension}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import sympy as sp
 
 from spectral_lib.ledger.algebra import is_zero, require, same, solve_for
@@ -37,6 +39,7 @@ def tail_energy() -> tuple[sp.Expr, str]:
     return value, f"sum sigma^2 <= max over sigma <= tau of {largest}, times M: {value}"
 
 
+@cache
 def balance() -> tuple[sp.Expr, str]:
     """Minimise a tau^-p + b tau^2 over the cut, in t = tau^(p+2)."""
     level, log_level = sp.symbols("t y", positive=True)
@@ -103,7 +106,7 @@ ENTRIES = (
         name="principal_rank",
         symbol=r"r(\tau)",
         claim=M * tau**-p,
-        source=Provenance.PAPER,
+        source=Provenance.DERIVED,
         statement="Largest number of singular values above tau.",
         derived_in=_CHAPTER,
         method=Method.PROOF_STEP,
@@ -113,7 +116,7 @@ ENTRIES = (
         name="tail_energy",
         symbol=r"\|W_2\|_F^2",
         claim=M * tau ** (2 - p),
-        source=Provenance.PAPER,
+        source=Provenance.DERIVED,
         statement="Largest energy of the singular values below tau.",
         derived_in=_CHAPTER,
         method=Method.PROOF_STEP,

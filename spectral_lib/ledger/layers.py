@@ -128,7 +128,7 @@ ENTRIES = (
         * C_out
         * sum(v * (1 + 2 * kappa * a) for a, v in zip(C_QK_h, C_V_h, strict=True)),
         source=Provenance.DERIVED,
-        statement="Lipschitz constant of a layer of class B; heads add (two shown).",
+        statement="Lipschitz constant of a class B layer (two heads shown), as in the scripts.",
         derived_in=_CHAPTER,
         method=Method.PROOF_STEP,
         derive=lambda_b,

@@ -132,7 +132,7 @@ ENTRIES = (
         derived_in="theorem-4-1",
         method=Method.PROOF_STEP,
         derive=low_rank_net,
-        depends_on=("volumetric_net", "pure_rank_net", "tail_share"),
+        depends_on=("volumetric_net", "tail_share"),
         constant="LOW_RANK_NET",
     ),
     Entry(

@@ -49,6 +49,13 @@ def norm_level_mass() -> tuple[sp.Expr, str]:
     return value, f"2 * {radius_level_mass()[0]} - {_WEIGHT.subs(_level, 0)} = {value}"
 
 
+def zero_level_mass() -> tuple[sp.Expr, str]:
+    """Give the zero matrix, which no level k reaches, the weight of level 0."""
+    value = _WEIGHT.subs(_level, 0)
+    total = norm_level_mass()[0] + value
+    return value, f"{value}, so that all weights of a norm sum to {total}"
+
+
 def radius_ratio() -> tuple[sp.Expr, str]:
     """Find the ratio of the doubling grid; no budget exceeds the observed value by more.
 
@@ -101,7 +108,7 @@ ENTRIES = (
         name="grid_size",
         symbol=r"|P_m|",
         claim=2 * m + 1,
-        source=Provenance.PAPER,
+        source=Provenance.SCRIPTS,
         statement="Number of exponents on the grid {0, 1/m, ..., 2}.",
         derived_in=_CHAPTER,
         method=Method.EXACT,
@@ -141,6 +148,18 @@ ENTRIES = (
         derive=norm_level_mass,
         depends_on=("radius_level_mass",),
         constant="NORM_LEVEL_MASS",
+    ),
+    Entry(
+        name="zero_level_mass",
+        symbol=r"w(0)",
+        claim=sp.Rational(1, 2),
+        source=Provenance.DERIVED,
+        statement="Weight of the zero matrix among the levels of a norm, before normalisation.",
+        derived_in=_CHAPTER,
+        method=Method.EXACT,
+        derive=zero_level_mass,
+        depends_on=("norm_level_mass",),
+        constant="ZERO_LEVEL_MASS",
     ),
     Entry(
         name="radius_ratio",

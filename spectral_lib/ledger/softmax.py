@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 
 import sympy as sp
@@ -15,6 +16,7 @@ _CHAPTER = "softmax-and-attention"
 _TOKENS = 3
 
 
+@cache
 def _jacobian() -> tuple[sp.Matrix, tuple[sp.Symbol, ...]]:
     """Differentiate the softmax; return its Jacobian in terms of the weights s."""
     logits = sp.symbols(f"z:{_TOKENS}", real=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import sympy as sp
 
 from spectral_lib.ledger.algebra import require, solve_for
@@ -15,6 +17,7 @@ _mean, _median, _shift, _scale = sp.symbols("E Med h lambda", positive=True)
 _level = sp.Symbol("theta", positive=True)
 
 
+@cache
 def gaussian_shift() -> tuple[sp.Expr, str]:
     """Compare the Gaussian measure of a symmetric set and of its shift by h, along the shift.
 

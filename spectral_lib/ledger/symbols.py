@@ -35,7 +35,7 @@ kappa, L_phi = _positive("kappa L_phi")
 C_QK, C_V, C_M, C_in, C_out = _positive("C_QK C_V C_M C_in C_out")
 #: Propagation alpha and sensitivity gamma, their product with the count: A = gamma alpha L.
 alpha, gamma, A = _positive("alpha gamma A")
-#: Frobenius budget.
-F = sp.Symbol("F", positive=True)
+#: Frobenius budget F, a mixed norm's budget R, and the number J of covered matrices.
+F, R, J = _positive("F R J")
 #: Loss range b, confidence delta, half-range D, grid size m.
 b, delta, D, m = _positive("b delta D m")
