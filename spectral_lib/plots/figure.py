@@ -19,6 +19,7 @@ STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 
 KIND_COLOUR = dict(zip(Kind, COLOURS, strict=False))
 KIND_STYLE = dict(zip(Kind, STYLES, strict=False))
+KIND_MARKER = dict(zip(Kind, "os^v", strict=True))
 KIND_LABEL = {
     Kind.QK: "query-key",
     Kind.VO: "value-output",
@@ -53,3 +54,9 @@ def panels(
         axis.grid(visible=True, alpha=0.25, linewidth=0.6)
         axis.spines[["top", "right"]].set_visible(False)
     return figure, list(axes.flat)
+
+
+def legend_above(figure: Plot, axis: Axes) -> None:
+    """Put the legend of one panel above all panels, where it hides no data."""
+    handles, labels = axis.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=9)

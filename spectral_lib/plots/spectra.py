@@ -6,20 +6,38 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 
 from spectral_lib.analysis import Analysis
 from spectral_lib.matrices import Array
-from spectral_lib.notation import Kind
-from spectral_lib.plots.figure import KIND_COLOUR, KIND_LABEL, KIND_STYLE, Plot, panels
+from spectral_lib.notation import PAPER, Convention, Kind
+from spectral_lib.plots.figure import (
+    COLOURS,
+    KIND_COLOUR,
+    KIND_LABEL,
+    KIND_MARKER,
+    KIND_STYLE,
+    STYLES,
+    Plot,
+    legend_above,
+    panels,
+)
+from spectral_lib.proxies import log_rank_margin
 from spectral_lib.transformer import TransformerSpectra
+
+PROXY_LABEL = {
+    "spectral": "spectral (this paper)",
+    "edelman": "Edelman et al., (2,1) norms",
+    "trauger_tewari": "Trauger and Tewari, (1,1) norms",
+}
 
 
 def spectral_decay(spectra: TransformerSpectra) -> Plot:
     """Draw sigma_j / sigma_1 against j / q by kind: the median over matrices and the full range."""
     figure, (axis,) = panels()
     _decay(axis, spectra)
-    axis.legend(frameon=False)
+    legend_above(figure, axis)
     return figure
 
 
@@ -30,6 +48,28 @@ def contribution_curves(analysis: Analysis) -> Plot:
         _contributions(axis, analysis, kind)
         axis.set_title(KIND_LABEL[kind], fontsize=10)
     axes[0].set_ylabel("contribution, relative to p = 0 (log10)")
+    return figure
+
+
+def rank_margins(spectra: TransformerSpectra, convention: Convention = PAPER) -> Plot:
+    """Draw log10 of scale over threshold for every matrix; p* = 0 where it is at least 0."""
+    figure, (axis,) = panels(height=3.0)
+    for kind, margins in log_rank_margin(spectra, convention).items():
+        layers = np.broadcast_to(np.arange(spectra.num_layers)[:, None], margins.shape)
+        axis.plot(
+            layers.ravel() + 0.12 * (list(Kind).index(kind) - 1.5),
+            margins.ravel() / math.log(10),
+            linestyle="none",
+            marker=KIND_MARKER[kind],
+            markersize=4,
+            alpha=0.7,
+            color=KIND_COLOUR[kind],
+            label=KIND_LABEL[kind],
+        )
+    axis.axhline(0, color="black", linewidth=1)
+    axis.set(xlabel="layer", ylabel="log10 of scale / threshold")
+    axis.set_xticks(range(spectra.num_layers))
+    legend_above(figure, axis)
     return figure
 
 
@@ -110,3 +150,57 @@ def _contributions(axis: Axes, analysis: Analysis, kind: Kind) -> None:
         alpha=0.6,
     )
     axis.set_xlabel("p")
+
+
+def growth_in_depth(growth: dict[str, pd.DataFrame]) -> Plot:
+    """Draw log10 of each proxy against the number of layers kept, a panel for each model."""
+    figure, axes = panels(columns=len(growth), sharey=True)
+    for axis, (model, table) in zip(axes, growth.items(), strict=True):
+        for column, colour, style in zip(table, COLOURS, STYLES, strict=False):
+            axis.plot(
+                table.index,
+                table[column],
+                color=colour,
+                linestyle=style,
+                marker="o",
+                markersize=4,
+                label=PROXY_LABEL[column],
+            )
+        axis.set(title=model, xlabel="layers kept")
+        axis.set_xticks(table.index)
+    axes[0].set_ylabel("log10 of the proxy")
+    legend_above(figure, axes[0])
+    return figure
+
+
+def norms_by_layer(norms: pd.DataFrame) -> Plot:
+    """Draw the norms of :func:`spectral_lib.tables.norms_by_layer` against the layer."""
+    figure, axes = panels(columns=3, height=3.0)
+    for axis, name in zip(axes, ("spectral", "(2,1)", "(1,1)"), strict=True):
+        for kind in Kind:
+            axis.plot(
+                norms.index,
+                norms[kind.value, name],
+                color=KIND_COLOUR[kind],
+                linestyle=KIND_STYLE[kind],
+                marker="o",
+                markersize=3,
+                label=KIND_LABEL[kind],
+            )
+        axis.set(title=f"{name} norm", xlabel="layer", yscale="log")
+    legend_above(figure, axes[0])
+    return figure
+
+
+def rescaling(table: pd.DataFrame) -> Plot:
+    """Draw the proxies and the share of matrices with p* > 0 against the factor on every weight."""
+    figure, (above, below) = panels(rows=2, height=2.3, sharex=True)
+    for column, colour, style in zip(PROXY_LABEL, COLOURS, STYLES, strict=False):
+        above.plot(
+            table.index, table[column], color=colour, linestyle=style, label=PROXY_LABEL[column]
+        )
+    above.set(ylabel="log10 of the proxy", xscale="log")
+    above.legend(frameon=False)
+    below.plot(table.index, table["share of p* > 0"], color=COLOURS[0])
+    below.set(xlabel="factor on every weight", ylabel="share of p* > 0")
+    return figure

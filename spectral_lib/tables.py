@@ -1,0 +1,95 @@
+"""Tables of one or several models, as data frames: what the book prints beside its figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from spectral_lib.analysis import Analysis, analyze
+from spectral_lib.notation import PAPER, Convention, Kind
+from spectral_lib.proxies import log_rank_margin
+from spectral_lib.transformer import TransformerSpectra
+
+_LN10 = math.log(10)
+
+
+def proxies(analyses: Iterable[Analysis]) -> pd.DataFrame:
+    """Return one row a model: its sizes and log10 of its proxies."""
+    rows = [
+        {
+            "model": found.spectra.model,
+            "L": found.spectra.num_layers,
+            "N": found.spectra.hidden_size,
+            "H": found.spectra.num_heads,
+            **{f"log10 {name}": proxy.log / _LN10 for name, proxy in found.proxies.items()},
+        }
+        for found in analyses
+    ]
+    return pd.DataFrame(rows).set_index("model")
+
+
+def growth_in_depth(spectra: TransformerSpectra, convention: Convention = PAPER) -> pd.DataFrame:
+    """Return log10 of the proxies of the encoder cut after its first 1, ..., L layers."""
+    depths = range(1, spectra.num_layers + 1)
+    cut = (analyze(spectra.first_layers(depth), convention) for depth in depths)
+    rows = [{name: p.log / _LN10 for name, p in found.proxies.items()} for found in cut]
+    return pd.DataFrame(rows, index=pd.Index(depths, name="layers"))
+
+
+def norms_by_layer(spectra: TransformerSpectra) -> pd.DataFrame:
+    """Return spectral, Frobenius, (2,1) and (1,1) norms: the mean over heads, by kind and layer."""
+    frames = {
+        (kind.value, name): norm.mean(axis=1)
+        for kind in Kind
+        for name, norm in {
+            "spectral": spectra[kind].spectral_norm,
+            "Frobenius": spectra[kind].frobenius_norm,
+            "(2,1)": spectra[kind].norm_21,
+            "(1,1)": spectra[kind].norm_11,
+        }.items()
+    }
+    return pd.DataFrame(frames, index=pd.RangeIndex(spectra.num_layers, name="layer"))
+
+
+def kinds(analysis: Analysis) -> pd.DataFrame:
+    """Return one row a kind: count, rank, stable rank, p* and share of the spectral proxy."""
+    rows = []
+    for kind in Kind:
+        spectrum, p_star = analysis.spectra[kind], analysis.spectral.p_star[kind]
+        log_share = analysis.spectral.log_contribution[kind] - analysis.spectral.log
+        rows.append(
+            {
+                "kind": kind.value,
+                "matrices": p_star.size,
+                "shape": "x".join(map(str, spectrum.shape)),
+                "median rank": np.median(spectrum.rank),
+                "median stable rank": np.median(spectrum.stable_rank),
+                "smallest p*": p_star.min(),
+                "largest p*": p_star.max(),
+                "share of the proxy": np.exp(log_share).sum(),
+            }
+        )
+    return pd.DataFrame(rows).set_index("kind")
+
+
+def rank_margins(spectra: TransformerSpectra, convention: Convention = PAPER) -> pd.DataFrame:
+    """Return log10 of scale over threshold, the smallest over heads, by layer and kind."""
+    margins = log_rank_margin(spectra, convention)
+    columns = {kind.value: np.nanmin(margins[kind], axis=1) / _LN10 for kind in Kind}
+    return pd.DataFrame(columns, index=pd.RangeIndex(spectra.num_layers, name="layer"))
+
+
+def rescaling(
+    spectra: TransformerSpectra, factors: Iterable[float], convention: Convention = PAPER
+) -> pd.DataFrame:
+    """Return, for every weight times a factor: the proxies (log10) and the share with p* > 0."""
+    rows = []
+    for factor in factors:
+        found = analyze(spectra.rescaled(factor), convention)
+        p_star = np.concatenate([p.ravel() for p in found.spectral.p_star.values()])
+        logs = {name: proxy.log / _LN10 for name, proxy in found.proxies.items()}
+        rows.append({"factor": factor, **logs, "share of p* > 0": (p_star > 0).mean()})
+    return pd.DataFrame(rows).set_index("factor")
