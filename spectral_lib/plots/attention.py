@@ -22,6 +22,8 @@ def schatten_curves(p: Array, quantities: Mapping[str, Array]) -> Plot:
     figure, (axis,) = panels(height=3.2)
     _curves(axis, p, quantities)
     axis.set(xlabel="Schatten index p", ylabel="$S_p(W)$", yscale="log", xlim=(0, 2))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter("")
     axis.legend()
     return figure
 
@@ -44,14 +46,16 @@ def softmax_moduli(
     axis.scatter(*pairs, s=4, color="#8a8f98", alpha=0.5, label="random pairs", rasterized=True)
     _curves(axis, distance, bounds)
     axis.axhline(2.0, color="black", linewidth=0.8)
-    axis.text(0.02, 2.04, "diameter of the simplex", fontsize="small")
+    axis.text(
+        distance[-1], 2.04, "diameter of the simplex", fontsize="small", ha="right", va="bottom"
+    )
     axis.set(
         xlabel=r"$\|z - z'\|_\infty$",
         ylabel=r"$\|\mathrm{softmax}(z) - \mathrm{softmax}(z')\|_1$",
         xlim=(0, distance[-1]),
         ylim=(0, 2.5),
     )
-    axis.legend(loc="lower right")
+    axis.legend(loc="lower right", markerscale=3)
     return figure
 
 
