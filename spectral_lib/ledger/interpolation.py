@@ -39,6 +39,21 @@ def tail_energy() -> tuple[sp.Expr, str]:
     return value, f"sum sigma^2 <= max over sigma <= tau of {largest}, times M: {value}"
 
 
+def tail_after_rank() -> tuple[sp.Expr, str]:
+    """Let the r largest singular values, each at least t, use their part of the budget.
+
+    The energy of the others is then at most t^(2-p) (M - r t^p), t being the next one; the
+    largest such energy, over all t, is the one at which the log derivative in t^p vanishes.
+    """
+    count, level = sp.symbols("r y", positive=True)  # y = t^p
+    left_over = M - count * level
+    log_energy = tail_energy()[0].subs(M, left_over).subs(tau, level ** (1 / p))
+    slope = sp.diff(sp.expand_log(sp.log(log_energy), force=True), level)
+    best = solve_for(sp.numer(sp.together(slope)), level)
+    value = sp.simplify(left_over.subs(level, best) / M)
+    return value, f"at t^p = {best} the others have {value} of the budget"
+
+
 @cache
 def balance() -> tuple[sp.Expr, str]:
     """Minimise a tau^-p + b tau^2 over the cut, in t = tau^(p+2)."""
@@ -122,6 +137,17 @@ ENTRIES = (
         method=Method.PROOF_STEP,
         derive=tail_energy,
         depends_on=("p_max",),
+    ),
+    Entry(
+        name="tail_after_rank",
+        symbol=r"\|W_2\|_F^2 / (M t^{2-p})",
+        claim=p / 2,
+        source=Provenance.DERIVED,
+        statement="Energy after the r largest values, t^p = (2-p) M / (2r), where r >= (2-p)/p.",
+        derived_in=_CHAPTER,
+        method=Method.EXACT,
+        derive=tail_after_rank,
+        depends_on=("tail_energy",),
     ),
     Entry(
         name="balance",
