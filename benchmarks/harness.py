@@ -1,0 +1,22 @@
+"""Timing within one process run: the two sides in turn, medians, one ratio."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+
+def paired(ours: Callable[[], object], floor: Callable[[], object], repeats: int = 5) -> None:
+    """Print the median seconds of both sides and the median of the pairwise ratios."""
+    ours(), floor()  # warm the page cache, the allocator and the thread pools
+    pairs = [(_seconds(ours), _seconds(floor)) for _ in range(repeats)]
+    mine, bare = (statistics.median(side) for side in zip(*pairs, strict=True))
+    ratio = statistics.median(a / b for a, b in pairs)
+    print(f"    library {mine:8.3f} s   floor {bare:8.3f} s   ratio {ratio:6.2f}")
+
+
+def _seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
