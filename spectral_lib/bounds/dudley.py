@@ -137,15 +137,17 @@ def root_sum_square_terms(
         \qquad z = \frac{1}{1 + c - 2p/(p+2)} .
     """
     log_inv = chain.log_inverse_scale(classes)
-    with np.errstate(divide="ignore"):  # infinite at c = 0, p = 2, where the integral diverges
-        z = 1.0 / (1.0 + c - 2.0 * classes.p / (classes.p + 2.0))
+    room = 1.0 + c - 2.0 * classes.p / (classes.p + 2.0)
+    converges = room > 0  # not at c = 0, p = 2
+    z = 1.0 / np.where(converges, room, 1.0)
     price = net_price(classes, log_inv, LOW_RANK_NET) + z
     log_terms = np.log(z) + log_balanced_terms(
         classes, price, log_tail_price(classes, log_inv, metric)
     )
     offset = np.where(classes.p > 0, np.log(DUAL_SUDAKOV_OFFSET) - np.log1p(c), -np.inf)
     moves = (classes.log_beta > -np.inf) & ~classes.trivial
-    return np.where(moves, np.logaddexp(log_terms, offset), -np.inf)
+    found = np.where(converges, np.logaddexp(log_terms, offset), np.inf)
+    return np.where(moves, found, -np.inf)
 
 
 def root_sum_square_form(

@@ -11,8 +11,8 @@ full-rank entropy; at p = 0 the rank is r = floor(M) and there is no tail.
 The squared tail norm :math:`T_r` depends on the class only. Up to the last r with
 :math:`\tau_r = s` it is concave in r, so an end is best; above, it is
 :math:`\min(r+1, q-r) (M/(r+1))^{2/p}`, convex on either side of r = (q-1)/2, so the sign of a
-forward difference finds the best r by bisection. Each entropy thus costs O(log q), and no array
-is larger than (classes x scales).
+forward difference finds the best r by bisection in a table of the differences: O(q) once for a
+class and O(log q) for each of its scales, in blocks of bounded size.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from numpy.typing import ArrayLike
 from spectral_lib.bounds.covering import log_inverse_scale, log_of, log_tail_price, net_price
 from spectral_lib.bounds.matrix_class import FloatArray, IntArray, MatrixClasses, Metric, require
 from spectral_lib.constants import DUAL_SUDAKOV_OFFSET, LOW_RANK_NET
+
+#: Elements of a working array: they stay in cache, and a large batch stays within memory.
+BLOCK_ELEMENTS = 1 << 16
 
 
 def log_tail(classes: MatrixClasses, r: IntArray) -> FloatArray:
@@ -36,23 +39,26 @@ def log_tail(classes: MatrixClasses, r: IntArray) -> FloatArray:
     return np.asarray(2.0 * log_tau + count, dtype=np.float64)
 
 
-def _best_in(
-    classes: MatrixClasses, low: IntArray, high: IntArray, log_slope: FloatArray
-) -> IntArray:
+def _log_steps(classes: MatrixClasses) -> FloatArray:
+    """Return ``log(T_r - T_{r+1})`` for 0 <= r < q - 1, ``[J, max q]``; -inf beyond."""
+    r = np.arange(classes.q.max())
+    table = log_tail(classes[:, None], np.minimum(r, classes.q[:, None] - 1))
+    return table[:, :-1] + log_of(-np.expm1(np.minimum(np.diff(table), 0.0)))
+
+
+def _best_in(steps: FloatArray, low: IntArray, high: IntArray, log_slope: FloatArray) -> IntArray:
     """Return the smallest r in [low, high] whose step up does not pay, by bisection.
 
     A step from r to r + 1 pays while ``T_r - T_{r+1}`` exceeds ``exp(log_slope)``, the price of
     a singular value in units of the tail's; ``T`` is convex between ``low`` and ``high``.
     """
     low, high = low.copy(), high.copy()
+    columns = np.arange(len(steps))
     while (open_ := low < high).any():
-        # Outside the open intervals r is kept where T_{r+1} exists; the result is not used.
-        r = np.where(open_, (low + high) // 2, 0)
-        here = log_tail(classes, r)
-        after = log_tail(classes, np.minimum(r + 1, classes.q - 1))
-        stop = here + log_of(-np.expm1(np.minimum(after - here, 0.0))) <= log_slope
-        high = np.where(open_ & stop, r, high)
-        low = np.where(open_ & ~stop, r + 1, low)
+        r = (low + high) // 2
+        pays = steps[columns, np.minimum(r, steps.shape[1] - 1)] > log_slope
+        high = np.where(open_ & ~pays, r, high)
+        low = np.where(open_ & pays, r + 1, low)
     return low
 
 
@@ -67,11 +73,12 @@ def _smallest_member(classes: MatrixClasses, price: FloatArray, log_v: FloatArra
     plateau = np.broadcast_to(np.floor(np.exp(ratio)).astype(np.int64), log_slope.shape)
     middle = np.broadcast_to((classes.q - 1) // 2, log_slope.shape)
     start = np.minimum(plateau, last)
+    steps = _log_steps(classes)
     ranks = [
         np.zeros_like(last),
         np.clip(plateau - 1, 0, last),
-        _best_in(classes, start, np.maximum(middle, start), log_slope),
-        _best_in(classes, np.minimum(np.maximum(middle + 1, start), last), last, log_slope),
+        _best_in(steps, start, np.maximum(middle, start), log_slope),
+        _best_in(steps, np.minimum(np.maximum(middle + 1, start), last), last, log_slope),
     ]
     best = classes.q * degree
     for r in ranks:
@@ -94,10 +101,12 @@ def smallest_member(classes: MatrixClasses, price: FloatArray, log_v: FloatArray
     rank = np.minimum(np.floor(classes.m), classes.q)
     result = np.where(classes.trivial, 0.0, rank * (classes.d + classes.k) * price)
     tailed = (classes.p > 0) & ~classes.trivial
-    if tailed.any():
-        result[..., tailed] = _smallest_member(
-            classes[tailed], price[..., tailed], log_v[..., tailed]
-        )
+    # A block's working arrays hold (scales x classes) and (ranks x classes) elements.
+    block = max(1, BLOCK_ELEMENTS // max(len(price), int(classes.q.max())))
+    chosen = np.flatnonzero(tailed)
+    for start in range(0, chosen.size, block):
+        part = chosen[start : start + block]
+        result[..., part] = _smallest_member(classes[part], price[..., part], log_v[..., part])
     return result
 
 

@@ -115,5 +115,7 @@ def radius_levels(log_schatten: ArrayLike, log_norm: ArrayLike, p: ArrayLike, m:
 def _ceil_level(log_value: FloatArray, log_ratio: float) -> IntArray:
     """Return the least integer j with ``j log_ratio >= log_value`` in float64."""
     level = np.ceil(log_value / log_ratio)
+    # The quotient is rounded: correct it by one step either way.
     level += level * log_ratio < log_value
+    level -= (level - 1) * log_ratio >= log_value
     return np.asarray(level.astype(np.int64))

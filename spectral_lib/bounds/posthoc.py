@@ -51,7 +51,7 @@ def deviation(samples: float, loss_range: float, delta: float, log_cost: float =
 
 def metric_named(name: str, samples: float, tokens: float) -> Metric:
     """Return the metric by its name: ``"sample"`` (on the n T token vectors) or ``"operator"``."""
-    require(tokens >= 1, "tokens", ">= 1", tokens)
+    require(np.isfinite(tokens) and tokens >= 1, "tokens", ">= 1", tokens)
     if name == "sample":
         return SampleMetric(samples * tokens)
     if name == "operator":

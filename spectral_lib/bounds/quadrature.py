@@ -10,7 +10,7 @@ of the means" give
 where the means of :math:`\Lambda_i` and :math:`V_i` over the panel are elementary:
 :math:`\bar V = V_1/(ab)`. On the first panel, (0, u_0], the mean of V is infinite and the
 full-rank member remains. So the value is an upper bound on the integral, not an estimate, up to
-the rounding of float64; its excess is of second order in the logarithmic panel width.
+the rounding of float64; its excess is of second order in the panels' width.
 
 From below: :math:`f = \sqrt{\sum H_i}` falls in u and :math:`u f` grows, hence
 :math:`f \ge \max(f(b), f(a)\, a/u)` on a panel.
@@ -30,7 +30,7 @@ from spectral_lib.constants import LOW_RANK_NET
 
 #: Upper end u_0 of the first panel, where the full-rank member stands alone.
 SMALLEST_SCALE = 1e-12
-#: Panels between u_0 and 1, of equal width in log u.
+#: Panels between u_0 and 1.
 PANELS = 256
 
 
@@ -65,13 +65,16 @@ def quadrature(
         Number of panels; the excess over the integral falls as its inverse square.
     """
     require(panels >= 1, "panels", ">= 1", panels)
-    nodes = np.append(0.0, np.geomspace(SMALLEST_SCALE, 1.0, panels + 1))
+    # Panels narrow towards u = 1, where the integral's mass is.
+    grade = np.square(np.linspace(1.0, 0.0, panels + 1))
+    nodes = np.append(0.0, SMALLEST_SCALE**grade)
     width = np.diff(nodes)
     log_inv = chain.log_inverse_scale(classes)
 
     price = _mean_price(classes, log_inv, nodes)
-    log_v = log_tail_price(classes, log_inv, metric) - log_of(nodes[1:] * nodes[:-1])[:, None]
-    log_v[0] = np.inf
+    log_v = np.full((panels + 1, classes.size), np.inf)
+    log_v[1:] = log_tail_price(classes, log_inv, metric)
+    log_v[1:] -= np.log(nodes[2:] * nodes[1:-1])[:, None]
     means = smallest_member(classes, price, log_v)
     total = means.sum(axis=1)
     log = chain.log_front + float(log_of(width @ np.sqrt(total)))
@@ -90,8 +93,8 @@ def _mean_price(classes: MatrixClasses, log_inv: FloatArray, nodes: FloatArray) 
     :math:`t = \log(u/A)` and :math:`g(t) = \log(1 + e^t)`; A itself may not fit a float.
     """
     log_a = np.log(LOW_RANK_NET) + log_of(classes.s) + log_inv
-    # Beyond +-700 the bracket no longer changes in float64, except for the linear -t.
-    t = np.minimum(np.log(nodes[1:])[:, None] - log_a, 700.0)
+    # exp(-1000) is 0: beyond, A/u and its mean are 0 in float64. Below -36 only -t still changes.
+    t = np.minimum(np.log(nodes[1:])[:, None] - log_a, 1000.0)
     capped = np.maximum(t, -36.0)
     primitive = nodes[1:, None] * (
         np.logaddexp(0.0, -t) + np.logaddexp(0.0, capped) * np.exp(-capped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,9 @@ from spectral_lib.notation import Convention
 from spectral_lib.transformer import TransformerSpectra
 
 MetricName = Literal["sample", "operator"]
+
+#: Raised whenever a key of the JSON object changes its name or meaning.
+JSON_SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +122,8 @@ class PosthocBound:
             for i, (layer, kind, head) in enumerate(self.spectra.positions())
         ]
         return {
+            "schema_version": JSON_SCHEMA_VERSION,
+            "library_version": version("spectral-lib"),
             "model": self.spectra.model,
             "source_sha256": self.spectra.source_sha256,
             **asdict(self.setting),

@@ -3,7 +3,8 @@ r"""The post hoc choice of p, matrix by matrix, on the grid P_m.
 Any choice is valid, since the peeling pays for all of them; these are the ones made:
 
 - sum form: each matrix takes the p of its smallest term (ties: the smallest p);
-- root-sum-square form: for each c = p/(p+2) of the grid, each matrix takes the p of its smallest
+- root-sum-square form: for each c = p/(p+2) of the grid (at most 48 of them, evenly spaced in
+  order), each matrix takes the p of its smallest
   term under the root among those with exponent at most c; then the best c;
 - quadrature: the better of those two choices, the integral evaluated for both.
 """
@@ -24,6 +25,9 @@ from spectral_lib.bounds.dudley import (
 )
 from spectral_lib.bounds.matrix_class import IntArray, MatrixClasses, Metric
 from spectral_lib.bounds.quadrature import quadrature
+
+#: The most values of c that are tried.
+MOST_WEIGHTS = 48
 
 Form = Literal["sum", "rss", "quadrature"]
 
@@ -47,7 +51,9 @@ def choose_root_sum_square(
     """Return the root-sum-square form at the best c, and the rows chosen."""
     exponents = candidates.p / (candidates.p + 2.0)
     found: list[tuple[Complexity, IntArray]] = []
-    for c in np.unique(exponents).tolist():
+    # Every c is valid: on the long grids of deep models a part of them will do.
+    values = np.unique(exponents)
+    for c in values[:: -(-values.size // MOST_WEIGHTS)].tolist():
         terms = root_sum_square_terms(candidates, metric, chain, c)
         terms = np.where(exponents <= c, terms, np.inf)
         choice = np.argmin(terms, axis=0)

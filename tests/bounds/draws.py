@@ -13,6 +13,7 @@ def draw(rng, size, *, largest=40, beta=(-6.0, 6.0)):
     s = 10 ** rng.uniform(-3, 3, size)
     p = np.where(rng.random(size) < 0.3, rng.choice([0.0, 2.0], size), rng.uniform(0.02, 2, size))
     m = s**p * np.minimum(d, k) * 10 ** rng.uniform(-1.5, 0.3, size)
+    m = np.where(p == 0, np.maximum(m, 1.0), m)
     b = 10 ** rng.uniform(-1, 1, size)
     return MatrixClasses.of(d, k, s=s, p=p, m=m, b=b, log_beta=rng.uniform(*beta, size))
 
