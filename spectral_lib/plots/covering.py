@@ -171,7 +171,7 @@ def entropy_integrals(x: Array, by_exponent: Mapping[str, Curves]) -> Plot:
         _draw(axis, x, curves)
         axis.set(title=title, xscale="log", yscale="log", xlabel=r"$D / \epsilon_0$")
     axes[0].set_ylabel(r"integral, in units of $\epsilon_0 \sqrt{full\ rank}$")
-    axes[0].legend(frameon=False, fontsize=8)
+    axes[-1].legend(frameon=False, fontsize=8, loc="upper left")
     return figure
 
 

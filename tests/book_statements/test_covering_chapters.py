@@ -294,6 +294,9 @@ def test_exact_tail_radius(seed):
         assert at_most(np.square(shares[r:] ** (1 / p)).sum(), exact)
     attained = max((i - r) * (m / i) ** (2 / p) for i in range(r + 1, q + 1))
     assert attained == pytest.approx(exact, rel=1e-12)
+    if r >= 1 and p < 2:
+        level = ((2 - p) * m / (2 * r)) ** (1 / p)
+        assert at_most(exact, p / 2 * m * level ** (2 - p))
     wide = MatrixClasses.of(q, q, s=2 * m ** (1 / p), p=p, m=m)
     assert at_most(exact, float(np.exp(log_tail(wide, np.array(r)))))
 
