@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spectral_lib.constants import SCORE_OCCURRENCES
 from spectral_lib.matrices import Array
 from spectral_lib.notation import Convention, Kind
 from spectral_lib.transformer import TransformerSpectra
@@ -58,7 +59,7 @@ def propagate(spectra: TransformerSpectra, convention: Convention) -> Propagatio
     """
     log_phi = math.log(convention.lipschitz(spectra.activation))
     log_qk, log_v, log_in, log_out = (spectra[kind].log_spectral_norm for kind in Kind)
-    log_head = log_v + np.logaddexp(0.0, math.log(2 * convention.kappa) + log_qk)
+    log_head = log_v + np.logaddexp(0.0, math.log(SCORE_OCCURRENCES * convention.kappa) + log_qk)
     log_lambda = log_phi + (log_in + log_out)[:, 0] + np.logaddexp.reduce(log_head, axis=1)
     later = np.cumsum(log_lambda[::-1])[::-1]
     log_alpha = np.append(later[1:], 0.0)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import spectral_lib
-from spectral_lib import analysis
+from spectral_lib import analysis, constants
 from spectral_lib.cli import main
 from tests import naive
 
@@ -132,6 +132,43 @@ def test_summary_shows_every_kind_and_proxy(checkpoint, capsys):
         assert word in out.replace("\n", "")
 
 
+BOUND = ("--samples", "1e5", "--tokens", "64", "--delta", "0.05", "--loss-range", "1")
+
+
+@pytest.mark.parametrize("form", ["sum", "rss", "quadrature"])
+def test_bound_prints_its_parts_and_says_that_it_is_vacuous(checkpoint, capsys, form):
+    assert main(["bound", checkpoint, *BOUND, "--form", form]) == 0
+    out = capsys.readouterr().out
+    for word in (*spectral_lib.Kind, "readout", "confidence", "peeling", "Vacuous:", "samples"):
+        assert word in out
+
+
+def test_bound_json_sums_up(checkpoint, capsys):
+    assert main(["bound", checkpoint, *BOUND, "--json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out, parse_constant=reject_constant)
+    assert err == ""
+    rows = [*found["matrices"], found["readout"]]
+    parts = [row["log_contribution"] for row in rows if row["log_contribution"] is not None]
+    assert np.logaddexp.reduce(parts) == pytest.approx(found["complexity"]["log"], rel=1e-9)
+    total = found["complexity"]["value"] + found["confidence"] + found["peeling"]
+    assert found["bound"]["value"] == pytest.approx(total)
+
+
+def test_ledger_lists_every_entry_and_fails_when_one_fails(capsys, monkeypatch):
+    from spectral_lib import ledger
+
+    assert main(["ledger"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in ledger.ENTRIES)
+    few = {name: ledger.ENTRIES[name] for name in ("dual_sudakov", "dual_sudakov_tail")}
+    monkeypatch.setattr(ledger, "ENTRIES", few)
+    assert main(["ledger", "--verify"]) == 0
+    monkeypatch.setattr(constants, "DUAL_SUDAKOV", constants.DUAL_SUDAKOV * 1.01)
+    assert main(["ledger", "--verify"]) == 1
+    assert "FAILED dual_sudakov:" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -151,6 +188,11 @@ def test_summary_shows_every_kind_and_proxy(checkpoint, capsys):
         (["analyze", "MODEL", "--save", "x"], "must end in .npz"),
         (["analyze", "no/such/model/anywhere"], "no/such/model/anywhere"),
         (["analyze", "missing.npz"], "missing.npz"),
+        (["bound", "MODEL"], "Missing option '--samples'"),
+        (["bound", "MODEL", *BOUND, "--delta", "2"], "delta must be in (0, 1)"),
+        (["bound", "MODEL", *BOUND, "--samples", "0"], "samples"),
+        (["bound", "MODEL", *BOUND, "--samples", "nan"], "samples"),
+        (["bound", "MODEL", *BOUND, "--form", "product"], "--form"),
     ],
 )
 def test_bad_usage_and_bad_input_get_one_line_and_exit_code_2(

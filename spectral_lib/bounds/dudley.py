@@ -61,7 +61,7 @@ class Chain:
     count: int | None = None
 
     def __post_init__(self) -> None:
-        require(np.isfinite(self.samples) and self.samples >= 1, "n", ">= 1", self.samples)
+        require(np.isfinite(self.samples) and self.samples >= 1, "samples n", ">= 1", self.samples)
         require(
             np.isfinite(self.loss_range) and self.loss_range > 0,
             "loss range",

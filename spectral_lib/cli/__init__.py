@@ -14,6 +14,8 @@ import typer
 from typer.exceptions import TyperException
 
 from spectral_lib.cli.analyze import analyze
+from spectral_lib.cli.bound import bound
+from spectral_lib.cli.ledger import ledger
 from spectral_lib.errors import SpectralLibError, one_line
 
 PROGRAM = "spectral-lib"
@@ -24,7 +26,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(analyze)
+for command in (analyze, bound, ledger):
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spectral_lib.cli import options
+from spectral_lib.cli.printing import plain_table, show
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -103,8 +104,9 @@ def _print_summary(analysis: Analysis) -> None:
         console.print(Text(f"sha256 {spectra.source_sha256}", style="dim"))
     fields = ", ".join(f"{name} {value}" for name, value in vars(choices).items())
     console.print(Text(f"convention: {fields}", style="dim"))
-    console.print(_kind_table(analysis))
-    console.print(_proxy_table(analysis))
+    title = "Matrices by kind: medians, range of p*, share of the spectral proxy"
+    show(console, title, _kind_table(analysis))
+    show(console, "Proxies: leading factors, not bounds", _proxy_table(analysis))
 
 
 def _kind_table(analysis: Analysis) -> Table:
@@ -112,9 +114,10 @@ def _kind_table(analysis: Analysis) -> Table:
 
     from spectral_lib.notation import Kind
 
-    table = _table("Matrices by kind: medians, range of p*, share of the spectral proxy", "kind")
-    for name in ("shape", "rank", "spectral", "Frobenius", "(2,1)", "(1,1)", "p*", "share"):
-        table.add_column(name, justify="right")
+    table = plain_table(
+        "kind",
+        *("shape", "rank", "spectral", "Frobenius", "(2,1)", "(1,1)", "p*", "share"),
+    )
     for kind in Kind:
         spectrum = analysis.spectra[kind]
         norms = (
@@ -139,18 +142,8 @@ def _kind_table(analysis: Analysis) -> Table:
 def _proxy_table(analysis: Analysis) -> Table:
     import math
 
-    table = _table("Proxies: leading factors, not bounds", "proxy")
-    table.add_column("value", justify="right")
-    table.add_column("log10", justify="right")
+    table = plain_table("proxy", "value", "log10")
     for name, proxy in analysis.proxies.items():
         value = f"{proxy.value:.6g}" if math.isfinite(proxy.value) else "overflows"
         table.add_row(name, value, f"{proxy.log / math.log(10):.4f}")
-    return table
-
-
-def _table(title: str, first_column: str) -> Table:
-    from rich.table import Table
-
-    table = Table(title=f"\n{title}", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    table.add_column(first_column)
     return table

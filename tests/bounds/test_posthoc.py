@@ -224,7 +224,7 @@ def test_monotone_in_what_it_should_be():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"samples": 0}, "n must be >= 1"),
+        ({"samples": 0}, "samples n must be >= 1"),
         ({"tokens": 0}, "tokens must be"),
         ({"tokens": math.nan}, "tokens must be"),
         ({"delta": 0}, r"delta must be in \(0, 1\)"),
