@@ -16,6 +16,7 @@ from typer.exceptions import TyperException
 from spectral_lib.cli.analyze import analyze
 from spectral_lib.cli.bound import bound
 from spectral_lib.cli.ledger import ledger
+from spectral_lib.cli.regimes import regimes
 from spectral_lib.errors import SpectralLibError, one_line
 
 PROGRAM = "spectral-lib"
@@ -26,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (analyze, bound, ledger):
+for command in (analyze, bound, ledger, regimes):
     app.command()(command)
 
 
