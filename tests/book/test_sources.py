@@ -60,6 +60,15 @@ def test_statements_say_where_they_come_from(page: Path) -> None:
 
 
 @every_page
+def test_what_the_book_proves_names_its_test(page: Path) -> None:
+    """Only a definition, and a statement quoted from the paper, may stand without a guard."""
+    for item in directives(page):
+        proved = STATEMENTS.fullmatch(item.name) and item.name != "prf:definition"
+        if proved and not item.body.startswith("{badge}`paper`"):
+            assert "{guard}`" in item.body, f"line {item.line}: {item.name} names no test"
+
+
+@every_page
 def test_guards_exist(page: Path) -> None:
     for target in re.findall(r"\{guard\}`([^`]*)`", page.read_text(encoding="utf-8")):
         assert marks.missing_test(ROOT, target) is None
