@@ -111,7 +111,7 @@ def _mixed(frobenius: sp.Expr) -> dict[str, sp.Expr]:
 
 
 @cache
-def _equal(bound: Bound) -> tuple[sp.Expr, sp.Expr]:
+def equal_form(bound: Bound) -> tuple[sp.Expr, sp.Expr]:
     r"""Return the bound for L equal matrices at one alpha, and the power c of its sum.
 
     Every bound is :math:`(\sum_l t_l^c)^{1/c}`: c = 1, 2, or 2/3 for the norm-based ones.
@@ -151,13 +151,13 @@ def class_value(bound: Bound, regime: Regime) -> dict[sp.Symbol, sp.Expr]:
 
 def combination(bound: Bound) -> sp.Expr:
     r"""Return the power c in which a bound adds its terms up: :math:`(\sum t^c)^{1/c}`."""
-    return _equal(bound)[1]
+    return equal_form(bound)[1]
 
 
 @cache
 def reach(bound: Bound, regime: Regime) -> sp.Expr:
     """Return the power x of alpha in a bound: p/(p+2), p/2, 0 or 1."""
-    return growth(_equal(bound)[0].subs(p, quantities(regime)["p"]), alpha)
+    return growth(equal_form(bound)[0].subs(p, quantities(regime)["p"]), alpha)
 
 
 @cache
@@ -186,7 +186,7 @@ def leading(
         return sp.Min(
             *(leading(member, regime, geometric=geometric, square=square) for member in MEMBERS)
         )
-    equal, power = _equal(bound)
+    equal, power = equal_form(bound)
     at = class_value(bound, regime)
     equal = equal.subs(p, at.pop(p))
     value = equal.subs(alpha, 1)
