@@ -14,15 +14,15 @@ except ImportError as error:
         "the regimes are derived with SymPy: pip install 'spectral-lib[ledger]'"
     ) from error
 
-from spectral_lib.regimes.attaining import (
+from spectral_lib.regimes.comparison import Comparison, Row, compare_regimes
+from spectral_lib.regimes.constructions import (
     attaining,
     frobenius_attaining,
     hadamard,
     power_law_attaining,
     rank_attaining,
 )
-from spectral_lib.regimes.comparison import Comparison, Row, compare_regimes
-from spectral_lib.regimes.crossover import (
+from spectral_lib.regimes.crossovers import (
     SINGLE,
     Crossover,
     WinnerMap,

@@ -17,7 +17,7 @@ import sympy as sp
 from spectral_lib.errors import DomainError
 from spectral_lib.ledger.symbols import L, N, R, S, alpha, p, q
 from spectral_lib.matrices import Spectrum, spectrum_of_dense
-from spectral_lib.regimes.attaining import attaining
+from spectral_lib.regimes.constructions import attaining
 from spectral_lib.regimes.evaluation import SYMBOLS
 from spectral_lib.regimes.symbolic import (
     MEMBERS,
