@@ -189,16 +189,19 @@ def test_dudley_on_a_finite_class(seed, record_property):
     measured = rademacher(functions)
     inside = covering_steps(functions, functions)
     anywhere = covering_steps(functions, np.vstack([functions, 0 * functions[:1]]))
-    full = entropy_integral(*anywhere, 0.0, radius) / np.sqrt(SAMPLES)
-    half = entropy_integral(*inside, 0.0, radius / 2) / np.sqrt(SAMPLES)
+
+    def integral(covers, low, high):
+        return entropy_integral(*covers, low, high) / np.sqrt(SAMPLES)
+
     bounds = {
-        "ratio": DUDLEY * full,
-        "best ratio": DUDLEY_BEST_RATIO * full,
-        "tree": DUDLEY_TREE * half,
+        "ratio": DUDLEY * integral(anywhere, 0.0, CHAINING_RATIO * radius),
+        "best ratio": DUDLEY_BEST_RATIO * integral(anywhere, 0.0, (np.sqrt(2) - 1) * radius),
+        "tree": DUDLEY / np.sqrt(2) * integral(anywhere, 0.0, CHAINING_RATIO * radius),
+        "tree inside": DUDLEY_TREE * integral(inside, 0.0, CHAINING_RATIO * radius),
     }
     for name, bound in bounds.items():
         record_property(name, measured / bound)
         assert at_most(measured, bound)
-    for stop in np.linspace(0.0, radius, 11):
-        rest = DUDLEY * entropy_integral(*anywhere, stop, radius) / np.sqrt(SAMPLES)
+    for stop in np.linspace(0.0, CHAINING_RATIO * radius, 11):
+        rest = DUDLEY * integral(anywhere, stop, CHAINING_RATIO * radius)
         assert at_most(measured, DUDLEY_REMAINDER * stop + rest)
