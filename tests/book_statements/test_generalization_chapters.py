@@ -343,19 +343,35 @@ def test_mixed_allocation_is_optimal(seed):
     assert (beta * np.exp(found.log_eps)).sum() == pytest.approx(0.3, rel=1e-9)
 
 
-@statement("lem-21-ball")
-@pytest.mark.parametrize("eps", [0.4, 0.15, 0.05])
-def test_column_perceptron_reaches_its_scale(eps, record_property):
-    """Steps of size eps/B^2 on violated inputs: fewer than (|w| B / eps)^2, for hard inputs too."""
-    b, w = 1.0, np.full(64, 1 / 8)
-    x = np.eye(64)  # sparse inputs make many steps necessary
-    approx, steps = np.zeros(64), 0
-    while np.abs(x @ (w - approx)).max() > eps * b / 8:
-        i = int(np.abs(x @ (w - approx)).argmax())
-        approx = approx + np.sign(x[i] @ (w - approx)) * (eps / 8) / b**2 * x[i]
+def perceptron_steps(x, w, eps, b=1.0):
+    """Steps of size eps/B^2 on violated inputs until every <x_i, w - w'> is at most eps."""
+    approx, steps = np.zeros_like(w), 0
+    while np.abs(products := x @ (w - approx)).max() > eps:
+        i = int(np.abs(products).argmax())
+        approx = approx + np.sign(products[i]) * eps / b**2 * x[i]
         steps += 1
-    record_property("ratio", steps / (b / (eps / 8)) ** 2)
-    assert 0 < steps <= (b / (eps / 8)) ** 2
+    return steps
+
+
+@statement("lem-21-ball")
+@pytest.mark.parametrize("eps", [0.05, 0.01875, 0.00625])
+def test_column_perceptron_reaches_its_scale(eps, record_property):
+    """Fewer than (|w| B / eps)^2 steps, for sparse inputs, which make many of them necessary."""
+    steps = perceptron_steps(np.eye(64), np.full(64, 1 / 8), eps)
+    record_property("ratio", steps * eps**2)
+    assert 0 < steps <= eps**-2
+
+
+@statement("lem-21-ball")
+@perturbed(0.99)
+def test_column_steps_are_all_needed(scale, holds):
+    """A norm just below 2 theta counts as theta, and every coordinate needs a step of its own."""
+    eps, count = 0.1, 64
+    w = np.full(count, eps * (1 + 1e-6))
+    theta = np.linalg.norm(w) / 2 * (1 + 1e-6)
+    units = math.floor(np.linalg.norm(w) / theta)
+    allowed = constants.COLUMN_STEPS * (units * theta / eps) ** 2
+    assert at_most(perceptron_steps(np.eye(count), w, eps), scale * allowed) is holds
 
 
 @statement("lem-21-ball")
