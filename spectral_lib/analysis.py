@@ -10,10 +10,11 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from spectral_lib.files import replacing
+from spectral_lib.frames import frame_of
 from spectral_lib.notation import PAPER, Convention
 from spectral_lib.propagation import Propagation, propagate
 from spectral_lib.proxies import Proxy, SpectralProxy, edelman, spectral, trauger_tewari
-from spectral_lib.transformer import TransformerSpectra, frame_of, matrix_rows
+from spectral_lib.transformer import TransformerSpectra, matrix_rows
 
 if TYPE_CHECKING:
     import pandas as pd

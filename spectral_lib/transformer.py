@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectral_lib.errors import DomainError, MissingExtraError, StaleFileError, one_line
+from spectral_lib.errors import DomainError, StaleFileError, one_line
 from spectral_lib.files import replacing
+from spectral_lib.frames import frame_of, place, positions
 from spectral_lib.matrices import Spectrum
 from spectral_lib.notation import Kind
 
@@ -76,11 +77,8 @@ class TransformerSpectra:
         return self.num_layers * (2 * self.num_heads + 2)
 
     def positions(self) -> Iterator[tuple[int, Kind, int]]:
-        """Yield (layer, kind, head) of every matrix, in the order of all tables."""
-        for layer in range(self.num_layers):
-            for kind in Kind:
-                for head in range(self.by_kind[kind].batch_shape[1]):
-                    yield layer, kind, head
+        """Return (layer, kind, head) of every matrix, in the order of all tables."""
+        return positions(self.num_layers, self.num_heads)
 
     def first_layers(self, count: int) -> TransformerSpectra:
         """Return the encoder cut after its first ``count`` layers.
@@ -191,23 +189,6 @@ class TransformerSpectra:
         return frame_of(matrix_rows(self))
 
 
-def frame_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return rows of plain values as a data frame.
-
-    Raises
-    ------
-    MissingExtraError
-        pandas is not installed.
-    """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError(
-            "a data frame needs pandas; install the extra: pip install 'spectral-lib[frames]'"
-        ) from error
-    return pd.DataFrame(rows)
-
-
 def matrix_rows(spectra: TransformerSpectra) -> list[dict[str, Any]]:
     """Return layer, head, kind, shape, rank and norms of every matrix, as plain Python values."""
     columns = {
@@ -223,9 +204,7 @@ def matrix_rows(spectra: TransformerSpectra) -> list[dict[str, Any]]:
     }
     return [
         {
-            "layer": layer,
-            "head": head if kind.per_head else None,
-            "kind": str(kind),
+            **place(layer, kind, head),
             "shape": spectra[kind].shape,
             **{name: values[layer, head].item() for name, values in columns[kind].items()},
         }

@@ -119,3 +119,17 @@ def test_cut_and_rescaled_encoders_agree_with_the_naive_route(tmp_path):
     for bad in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(DomainError, match="factor must be"):
             spectra.rescaled(bad)
+
+
+def test_frames_have_a_row_for_every_matrix():
+    spectra = power_law_model(np.random.default_rng(3), 0.3)
+    proxy = proxies.spectral(spectra)
+    frame = proxy.to_frame()
+    assert list(frame.columns) == ["layer", "head", "kind", "p_star", "log_contribution"]
+    total = np.exp(frame.log_contribution).sum() + math.sqrt(spectra.num_layers)
+    assert total == pytest.approx(proxy.value)
+    curves = proxy.curves.to_frame()
+    assert len(curves) == spectra.num_matrices * len(proxy.curves.p)
+    smallest = curves.groupby(["layer", "kind", "head"], dropna=False).log_contribution.min()
+    assert np.exp(smallest).sum() + math.sqrt(2) == pytest.approx(proxy.value)
+    assert len(proxies.edelman(spectra).to_frame()) == spectra.num_matrices

@@ -10,6 +10,7 @@ import numpy as np
 
 from spectral_lib.bounds.matrix_class import FloatArray, MatrixClasses
 from spectral_lib.bounds.selection import Form
+from spectral_lib.frames import place
 from spectral_lib.notation import Convention
 from spectral_lib.transformer import TransformerSpectra
 
@@ -117,8 +118,7 @@ class PosthocBound:
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object: natural logs, no NaN, no infinities, null for log 0."""
         rows = [
-            {"layer": layer, "head": head if kind.per_head else None, "kind": str(kind)}
-            | self._row(i)
+            place(layer, kind, head) | self._row(i)
             for i, (layer, kind, head) in enumerate(self.spectra.positions())
         ]
         return {

@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spectral_lib.errors import DomainError
+from spectral_lib.frames import frame_of, place, positions
 from spectral_lib.matrices import Array, Spectrum
 from spectral_lib.notation import PAPER, Convention, Kind
 from spectral_lib.propagation import propagate
 from spectral_lib.proxies.proxy import Proxy, log_total
 from spectral_lib.transformer import TransformerSpectra
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Contributions whose logs differ by less than this are a tie, which goes to the smallest p.
 TIE = 1e-12
@@ -77,6 +82,18 @@ class ContributionCurves:
                 for kind, curves in self.log_contribution.items()
             }
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for every matrix and p: the natural log of the contribution."""
+        return frame_of(
+            [
+                place(layer, kind, head) | {"p": p, "log_contribution": value}
+                for layer, kind, head in positions(*self.log_scale[Kind.QK].shape)
+                for p, value in zip(
+                    self.p.tolist(), self.log_contribution[kind][layer, head].tolist(), strict=True
+                )
+            ]
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class SpectralProxy(Proxy):
@@ -88,6 +105,9 @@ class SpectralProxy(Proxy):
     def p_star(self) -> dict[Kind, Array]:
         """For each kind ``[L, G]``: the p at which the matrix's contribution is smallest."""
         return self.curves.p_star
+
+    def _columns(self) -> dict[str, dict[Kind, Array]]:
+        return {"p_star": self.p_star, **super()._columns()}
 
 
 def contribution_curves(
