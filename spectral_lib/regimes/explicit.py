@@ -113,7 +113,8 @@ class Integrals:
     Attributes
     ----------
     log_full_rank, log_interpolated, log_minimum
-        Logs of the bounds on R_n; that of Q_p is ``None`` where its integral diverges.
+        Logs of the bounds on R_n; that of Q_p is ``None`` where its integral diverges
+        or fits no float.
     share_interpolated
         Share of the minimum's integral over scales and matrices at which Q_p is the smaller.
     """
@@ -145,8 +146,10 @@ def integrate(network: Network, metric: Metric, chain: Chain) -> Integrals:
     price = float(net_price(classes, np.log(classes.b / eps[0]), LOW_RANK_NET).min())
 
     def integral(entropy: FloatArray, z: float) -> float:
-        head = z * np.sqrt(entropy[0] @ count) * (1.0 + z / price) ** (0.5 / z)
-        return float(width @ np.sqrt(entropy @ count) + SMALLEST_SCALE * head)
+        with np.errstate(over="ignore"):
+            total = entropy @ count
+        head = z * np.sqrt(total[0]) * (1.0 + z / price) ** (0.5 / z)
+        return float(width @ np.sqrt(total) + SMALLEST_SCALE * head)
 
     whole = integral(full, 1.0)
     # The first panel's head is full rank's, whichever is the smaller at u_0.
@@ -155,10 +158,10 @@ def integrate(network: Network, metric: Metric, chain: Chain) -> Integrals:
     part = np.divide(width, root, out=np.zeros_like(root), where=root > 0)
     share = float(part @ np.where(own < full, smaller, 0.0) @ count) / minimum
     room = 1.0 - float(classes.p.max()) / P_MAX
-    alone = chain.log_front + float(np.log(integral(own, 1.0 / room))) if room > 0 else None
+    alone = chain.log_front + float(np.log(integral(own, 1.0 / room))) if room > 0 else np.inf
     return Integrals(
         log_full_rank=chain.log_front + float(np.log(whole)),
-        log_interpolated=alone,
+        log_interpolated=alone if np.isfinite(alone) else None,
         log_minimum=chain.log_front + float(np.log(minimum)),
         share_interpolated=share,
     )

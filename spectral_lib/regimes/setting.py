@@ -13,6 +13,8 @@ from spectral_lib.regimes.evaluation import power_sum
 #: Matrices that one comparison takes, and |log| of the largest sensitivity.
 MOST_MATRICES = 1_000_000
 MOST_LOG_ALPHA = 600.0
+#: Norms whose squares fit a float.
+NORM_RANGE = (1e-100, 1e100)
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,9 @@ def checked(setting: Setting) -> Setting:
         depth,
         heads,
         rank,
-        _optional("frobenius", setting.frobenius),
-        _positive("spectral", setting.spectral),
-        _optional("decay", setting.decay),
+        None if setting.frobenius is None else _norm("frobenius", setting.frobenius),
+        _norm("spectral", setting.spectral),
+        None if setting.decay is None else _positive("decay", setting.decay),
         _positive("tokens", setting.tokens, least=1.0),
         _positive("samples", setting.samples, least=1.0),
         lam,
@@ -98,15 +100,20 @@ def _whole(name: str, value: object, most: int) -> int:
     return int(number)
 
 
-def _positive(name: str, value: object, least: float = 0.0) -> float:
-    admissible = f"{name} must be a finite number " + (f">= {least:g}" if least else "> 0")
+def _norm(name: str, value: object) -> float:
+    low, high = NORM_RANGE
+    return _positive(name, value, least=low, most=high, words=f"from {low:g} to {high:g}")
+
+
+def _positive(
+    name: str, value: object, least: float = 0.0, most: float = math.inf, words: str = ""
+) -> float:
+    admissible = f"{name} must be a finite number " + (
+        words or (f">= {least:g}" if least else "> 0")
+    )
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise DomainError(f"{admissible}, got {value!r}")
     number = float(value)
-    if not (math.isfinite(number) and number > 0 and number >= least):
+    if not (math.isfinite(number) and number > 0 and least <= number <= most):
         raise DomainError(f"{admissible}, got {value}")
     return number
-
-
-def _optional(name: str, value: object) -> float | None:
-    return None if value is None else _positive(name, value)

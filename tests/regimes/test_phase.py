@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from spectral_lib.regimes import (
     phase_diagram,
     power_law,
 )
+from tests import naive
 
 
 def contribution(logs: np.ndarray, size: int, log_scale: float, p: np.ndarray) -> np.ndarray:
@@ -91,22 +93,16 @@ def test_fit_of_the_decay() -> None:
     assert fit_decay(bent, (0.0, 1.0)).exponent > 1
 
 
-def test_layers_agree_with_the_threshold_and_the_curves() -> None:
-    rng = np.random.default_rng(0)
-    from tests import naive
-
-    layers = naive.random_layers(rng, 2, 16, 40)
-    for layer in layers:
-        for name in layer:
-            layer[name] = layer[name] * 0.1
+def small_norm_encoder(folder: Path) -> spectral_lib.TransformerSpectra:
+    """Return two layers whose scales lie around 1, with one dead head."""
+    layers = naive.random_layers(np.random.default_rng(0), 2, 16, 40)
+    layers = [{name: 0.11 * weight for name, weight in layer.items()} for layer in layers]
     layers[0]["value"][:8] = 0
-    import tempfile
+    return spectral_lib.load(str(naive.write_bert(folder, layers, num_heads=2)))
 
-    with tempfile.TemporaryDirectory() as folder:
-        from pathlib import Path
 
-        path = naive.write_bert(Path(folder), layers, num_heads=2)
-        spectra = spectral_lib.load(str(path))
+def test_layers_agree_with_the_threshold_and_the_curves(tmp_path: Path) -> None:
+    spectra = small_norm_encoder(tmp_path)
     rows = layer_coordinates(spectra, window=(0.0, 1.0))
     assert len(rows) == spectra.num_matrices - 1  # the zero matrix has no place
     margins = log_rank_margin(spectra, PAPER)
