@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -228,7 +229,7 @@ def test_version_and_help():
 
 
 def test_a_reader_that_goes_away_is_no_error(checkpoint):
-    command = f"{sys.executable} -m spectral_lib analyze {checkpoint} --json | true"
+    command = f"{shlex.quote(sys.executable)} -m spectral_lib analyze {checkpoint} --json | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
 

@@ -99,7 +99,8 @@ def _mean_price(classes: MatrixClasses, log_inv: FloatArray, nodes: FloatArray) 
     primitive = nodes[1:, None] * (
         np.logaddexp(0.0, -t) + np.logaddexp(0.0, capped) * np.exp(-capped)
     )
-    differences = np.diff(primitive, axis=0, prepend=0.0)
+    # The primitive grows; where A is subnormal, rounding can make it fall by its last digit.
+    differences = np.maximum(np.diff(primitive, axis=0, prepend=0.0), 0.0)
     return np.asarray(differences / np.diff(nodes)[:, None], dtype=np.float64)
 
 
