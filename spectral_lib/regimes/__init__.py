@@ -39,6 +39,7 @@ from spectral_lib.regimes.exponents import (
     depth_rate,
     exponent,
     exponent_table,
+    falling_exponent,
 )
 from spectral_lib.regimes.fits import (
     Fit,
@@ -48,16 +49,8 @@ from spectral_lib.regimes.fits import (
     measured_fit,
     measured_log,
 )
-from spectral_lib.regimes.phase import (
-    Decay,
-    PhaseDiagram,
-    fit_decay,
-    layer_coordinates,
-    log_level,
-    p_star,
-    phase_diagram,
-    power_law,
-)
+from spectral_lib.regimes.layers import Decay, fit_decay, layer_coordinates
+from spectral_lib.regimes.phase import PhaseDiagram, log_level, p_star, phase_diagram, power_law
 from spectral_lib.regimes.slopes import (
     FORMS,
     depth_through_logarithms,
@@ -113,6 +106,7 @@ __all__ = [
     "explicit_form",
     "exponent",
     "exponent_table",
+    "falling_exponent",
     "fit_decay",
     "frobenius_attaining",
     "growth",

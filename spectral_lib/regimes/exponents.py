@@ -145,12 +145,26 @@ def depth_rate(bound: Bound, case: Case) -> sp.Expr:
     return sp.simplify(sp.limit(slope, L, sp.oo).subs(_more, lam - 1))
 
 
+@cache
+def falling_exponent(bound: Bound, case: Case) -> sp.Expr:
+    r"""Return the exponent of the depth for :math:`\lambda < 1`: the late layers alone count.
+
+    A bound whose terms see alpha converges but for the L in the scale; one that does not keeps its
+    exponent.
+    """
+    if bound is Bound.MINIMUM:
+        found = [falling_exponent(member, case) for member in MEMBERS]
+        return min(found, key=lambda x: float(x.subs(a, 1)))
+    slope = growth(case_form(bound, case, geometric=True), L)
+    return sp.simplify(sp.limit(slope.subs(lam, 1 / (1 + _more)), L, sp.oo))
+
+
 def exponent_table() -> list[dict[str, object]]:
     """Return one row for each case and bound, everything derived.
 
     Keys: ``case``, ``condition``, ``bound``, ``source``, ``p``, ``form``, one for each of
-    ``L, N, r, s, F`` (None where the case has no such parameter), and ``rate``: the exponential
-    rate in the depth for lambda > 1.
+    ``L, N, r, s, F`` (None where the case has no such parameter), ``L_falling``: the exponent of L
+    for lambda < 1, and ``rate``: the exponential rate in the depth for lambda > 1.
     """
     rows = []
     for case in CASES:
@@ -168,6 +182,7 @@ def exponent_table() -> list[dict[str, object]]:
                 row[parameter.name] = (
                     exponent(bound, case, parameter) if parameter in known else None
                 )
+            row["L_falling"] = falling_exponent(bound, case)
             row["rate"] = depth_rate(bound, case)
             rows.append(row)
     return rows

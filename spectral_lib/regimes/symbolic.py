@@ -131,9 +131,16 @@ def equal_form(bound: Bound) -> tuple[sp.Expr, sp.Expr]:
         raise ValueError(f"{bound} is no single form")
     # The paper's leading forms write N for every dimension and drop constants and logarithms;
     # each of the L matrices gets the share 1/(L alpha) of the scale.
-    price = form.tail_cost() / form.tail_cost().subs({B: 1, K: 1, eps: 1})
-    at = {V: price.subs({K: N, B: 1, eps: 1 / (L * alpha)}), d + k: N, Lam: 1, M: S}
+    price = _bare_tail_cost().subs({K: N, B: 1, eps: 1 / (L * alpha)})
+    at = {V: price, d + k: N, Lam: 1, M: S}
     return sp.powdenest(sp.sqrt(L * entropy.subs(at)), force=True), root
+
+
+@cache
+def _bare_tail_cost() -> sp.Expr:
+    """Return the ledger's cost of the tail's energy without its number."""
+    cost = form.tail_cost()
+    return cost / cost.subs({B: 1, K: 1, eps: 1})
 
 
 def growth(expression: sp.Expr, parameter: sp.Symbol) -> sp.Expr:

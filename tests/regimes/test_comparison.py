@@ -13,8 +13,8 @@ from spectral_lib import constants
 from spectral_lib.bounds import Chain, SampleMetric
 from spectral_lib.errors import DomainError
 from spectral_lib.regimes import MEMBERS, Bound, Regime, compare_regimes, power_sum
-from spectral_lib.regimes.comparison import network
 from spectral_lib.regimes.explicit import integrate
+from spectral_lib.regimes.networks import network
 
 ASKED = {"hidden": 48, "depth": 5, "heads": 4, "rank": 6, "frobenius": 1.9, "decay": 0.8}
 

@@ -18,9 +18,12 @@ from spectral_lib.regimes import (
     equal_form,
     exponent,
     exponent_table,
+    falling_exponent,
     lam,
     leading,
     leading_slope,
+    log_leading,
+    log_log_fit,
     measured_fit,
 )
 from spectral_lib.regimes.evaluation import SYMBOLS
@@ -159,6 +162,27 @@ def test_rates_in_the_depth() -> None:
     }
     for (name, bound), rate in rates.items():
         assert sp.simplify(depth_rate(bound, BY_NAME[name]) - rate) == 0
+
+
+def test_depth_exponents_where_sensitivities_fall() -> None:
+    found = {
+        (name, bound): falling_exponent(bound, BY_NAME[name])
+        for name in ("rank", "frobenius")
+        for bound in Bound
+    }
+    zero, one = sp.Integer(0), sp.Integer(1)
+    rank = (one, HALF, zero, zero, HALF, HALF, HALF)
+    frobenius = (HALF, HALF, zero, zero, HALF, one, HALF)
+    assert found == {
+        (name, bound): value
+        for name, values in (("rank", rank), ("frobenius", frobenius))
+        for bound, value in zip(Bound, values, strict=True)
+    }
+    depths, at = (64, 128, 256), {"N": 64, "F": 2.0, "lam": 0.7}
+    for bound in SINGLE:
+        logs = [float(log_leading(bound, Regime.FROBENIUS, L=depth, **at)) for depth in depths]
+        slope = log_log_fit(depths, logs).slope
+        assert abs(slope - float(found["frobenius", bound])) < TOLERANCE
 
 
 def test_two_readings_of_the_depth_gain() -> None:
