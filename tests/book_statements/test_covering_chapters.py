@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from spectral_lib.bounds import covering
@@ -108,6 +109,19 @@ def test_rules_of_calculation(seed):
         assert (sample_norm(x)(sums - (a + b)) <= distance * (1 + 1e-12)).all()
 
 
+@statement("lem-volumetric-net")
+@perturbed(1.01)
+@pytest.mark.parametrize(("dims", "balls"), [(1, 40), (2, 15), (3, 6)])
+def test_volume_is_reached_from_below_by_cubes(dims, balls, scale, holds):
+    """In the maximum norm (s/eps)^D balls of radius eps do cover the ball of radius s."""
+    eps = 1.0 / balls
+    centres = np.array(list(itertools.product((2 * np.arange(balls) + 1) * eps - 1, repeat=dims)))
+    points = np.random.default_rng(0).uniform(-1, 1, (300, dims))
+    gaps = np.abs(points[:, None] - centres[None]).max(axis=-1).min(axis=1)
+    assert gaps.max() <= eps * (1 + 1e-12)
+    assert at_most((scale / eps) ** dims, len(centres)) is holds
+
+
 @statement("prop-dual-sudakov-level")
 @perturbed(0.99)
 def test_the_better_level_is_tight_at_one(scale, holds):
@@ -172,6 +186,18 @@ def test_row_maximum_median(rows, k):
     assert 0.5 * bound < measured <= bound
 
 
+@statement("lem-row-maximum")
+@perturbed(0.99)
+def test_the_median_of_the_largest_row_is_near_its_bound(scale, holds):
+    """mu = e^100000 orthonormal inputs, k = 1: the median m solves P(|g| <= m)^mu = 1/2."""
+    log_mu = 1e5
+    # mu P(|g| > m) = log 2 up to a factor 1 + O(1/mu), and P(|g| > m) = 2 Phi(-m).
+    level = math.log(math.log(2) / 2) - log_mu
+    median = brentq(lambda m: float(log_ndtr(-m)) - level, 1.0, 1e4)
+    bound = 1 + math.sqrt(GAUSSIAN_MAXIMUM * (math.log(2) + log_mu))
+    assert at_most(median, scale * bound) is holds
+
+
 @statement("lem-sudakov-fernique")
 @settings(derandomize=True, max_examples=15, deadline=None)
 @given(seeds)
@@ -231,6 +257,79 @@ def test_closed_form_above_exact_entropy(seed):
         exact = float(exact_entropy(members, eps, metric))
         assert at_most(exact, float(covering.balanced_entropy(members, eps, metric)))
         assert at_most(exact, float(covering.full_rank_entropy(members, eps)))
+
+
+#: Points of a wide grid for the leading form: p, N, M, B / eps and s.
+LEADING_GRID = np.stack(
+    [
+        axis.ravel()
+        for axis in np.meshgrid(
+            [0.0, 0.2, 0.5, 1.0, 1.5, 2.0],
+            10.0 ** np.arange(0, 7, 2),
+            10.0 ** np.arange(-6, 13, 3),
+            10.0 ** np.arange(-3, 13, 3),
+            [1e-2, 1.0, 1e3],
+        )
+    ]
+)
+
+
+def leading_form(p, n, m, inverse, tilt=None):
+    """M^(2/(p+2)) (B/eps)^(2p/(p+2)) N^(2(p+1)/(p+2)), one exponent moved where asked."""
+    moved = {"N": 0.0, "M": 0.0, "B / eps": 0.0} | dict([tilt] if tilt else [])
+    return (
+        m ** (2 / (p + 2) + moved["M"])
+        * inverse ** (2 * p / (p + 2) + moved["B / eps"])
+        * n ** (2 * (p + 1) / (p + 2) + moved["N"])
+    )
+
+
+@statement("thm-covering-leading")
+@pytest.mark.parametrize(
+    "tilt",
+    [None, *((name, by) for name in ("N", "M", "B / eps") for by in (0.1, -0.1))],
+    ids=lambda tilt: "as stated" if tilt is None else f"{tilt[0]} {tilt[1]:+}",
+)
+def test_leading_exponents(tilt):
+    """2 Lam^(2/(p+2)) E <= closed form <= log 2 + 32 Lam^(2/(p+2)) E, in operator norm.
+
+    So the closed form has the exponents of the leading form E, up to a constant and a power of
+    Lam = log(1 + 8 s B/eps); with an exponent moved by 0.1 the two drift apart over the grid.
+    """
+    p, n, m, inverse, s = LEADING_GRID
+    members = MatrixClasses.of(n, n, s=s, p=p, m=m, b=inverse)
+    closed = covering.balanced_entropy(members, 1.0, OPERATOR)
+    factor = np.log1p(8 * s * inverse) ** (2 / (p + 2)) * leading_form(p, n, m, inverse, tilt)
+    above = (closed <= (math.log(2) + 32 * factor) * (1 + 1e-9)).all()
+    below = (closed >= 2 * factor * (1 - 1e-9)).all()
+    assert bool(above and below) is (tilt is None)
+    if tilt is None:
+        assert np.allclose(covering.leading_entropy(members, 1.0), leading_form(p, n, m, inverse))
+
+
+@statement("cor-covering-leading")
+@perturbed(0.99)
+def test_leading_constant_is_reached(scale, holds):
+    """At p = 2 the closed form without log 2 is 32 Lam^(1/2) E; toward p = 0 it is 2 Lam E."""
+    members = MatrixClasses.of(500, 500, s=1.0, p=2.0, m=40.0, b=1e4)
+    closed = float(covering.balanced_entropy(members, 1.0, OPERATOR)) - math.log(2)
+    leading = math.sqrt(math.log1p(8e4)) * leading_form(2.0, 500.0, 40.0, 1e4)
+    assert at_most(closed, scale * 32 * leading) is holds
+
+
+@statement("cor-covering-leading")
+def test_leading_factor_of_the_sample_metric():
+    """Beside the operator norm the sample costs [(1 + sqrt(2 log mu / N))^2 / 4]^(p/(p+2))."""
+    p, n, m, inverse, s = LEADING_GRID
+    members = MatrixClasses.of(n, n, s=s, p=p, m=m, b=inverse)
+    for mu in (1.0, 1e4, 1e9):
+        sample = np.square(1 + np.sqrt(2 * math.log(mu) / n)) / 4
+        offset = np.where(p > 0, math.log(2), 0.0)
+        stated = offset + sample ** (p / (p + 2)) * (
+            covering.balanced_entropy(members, 1.0, OPERATOR) - offset
+        )
+        found = covering.balanced_entropy(members, 1.0, SampleMetric(mu))
+        assert np.allclose(found, stated, rtol=1e-9)
 
 
 @statement("lem-tail")
@@ -333,6 +432,20 @@ def test_monotone_and_ends(seed):
     assert (exact_entropy(near, eps, OPERATOR) <= limit * (1 + 1e-4)).all()
     closed = covering.balanced_entropy(near, eps, OPERATOR) - math.log(2)
     assert np.allclose(closed, exact_entropy(at_zero, eps, OPERATOR), rtol=1e-4)
+
+
+@statement("prop-truncation-profile")
+def test_only_the_log_two_can_make_full_rank_the_smaller():
+    """Every s_j a little below tau: the profile pays for a tail that full rank does not have."""
+    eps, q = 20.0, 4
+    s = 1.0
+    for _ in range(100):  # s = 0.999 tau(s), by iteration
+        s = 0.999 * eps * math.sqrt(math.log1p(LOW_RANK_NET * s / eps)) / 8
+    profile = float(covering.profile_entropy(np.full(q, s), eps, OPERATOR, d=q, k=q))
+    ball = MatrixClasses.of(q, q, s=s, p=2.0, m=1.0)
+    full = float(covering.full_rank_entropy(ball, eps))
+    assert full < profile <= full + math.log(2)
+    assert profile - full > 0.9 * math.log(2)
 
 
 @statement("prop-truncation-profile")

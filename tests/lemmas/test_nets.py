@@ -111,7 +111,7 @@ def test_the_operator_norm_bounds_the_worst_input(scale, holds):
     )
 
 
-@statement("lem-operator-cover")
+@statement("lem-operator-norm")
 @perturbed(0.98)
 def test_the_gaussian_operator_norm_is_near_its_bound(scale, holds, record_property):
     """E ||G||_2 <= sqrt d + sqrt k."""
