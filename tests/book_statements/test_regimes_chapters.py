@@ -276,3 +276,102 @@ def test_logarithms_of_amplification(scale, holds):
             assert found >= factor
             matches &= found <= 1.05 * scale * factor
     assert matches is holds
+
+
+CROSSOVERS = [
+    (Regime.RANK, Bound.SUM, Bound.EDELMAN, s, 1 / sp.sqrt(L), "above"),
+    (Regime.RANK, Bound.ROOT_SUM_SQUARE, Bound.EDELMAN, s, 1 / L, "above"),
+    (Regime.RANK, Bound.SUM, Bound.FULL_RANK, r, N / L, "below"),
+    (Regime.RANK, Bound.EDELMAN, Bound.FULL_RANK, s, sp.sqrt(N / r) / L, "below"),
+    (Regime.FROBENIUS, Bound.SUM, Bound.EDELMAN, F, sp.sqrt(N), "above"),
+    (Regime.FROBENIUS, Bound.SUM, Bound.FULL_RANK, F, sp.sqrt(N) / L**2, "below"),
+    (Regime.FROBENIUS, Bound.ROOT_SUM_SQUARE, Bound.EDELMAN, F, sp.sqrt(N) / L, "above"),
+    (Regime.FROBENIUS, Bound.ROOT_SUM_SQUARE, Bound.FULL_RANK, F, sp.sqrt(N) / L, "below"),
+    (Regime.FROBENIUS, Bound.TRAUGER_TEWARI, Bound.FULL_RANK, F, 1 / L, "below"),
+    (Regime.SPECTRAL, Bound.ROOT_SUM_SQUARE, Bound.EDELMAN, s, 1 / L, "above"),
+]
+
+
+@statement("prop-cross-table")
+@pytest.mark.parametrize(("regime", "first", "second", "unknown", "value", "side"), CROSSOVERS)
+def test_crossovers_by_hand_are_sympys(regime, first, second, unknown, value, side):
+    found = regimes.crossover(first, second, regime, unknown)
+    assert close_forms(found.value, value)
+    assert found.first_wins == side
+    at = {"L": 7.0, "N": 100.0, "r": 6.0, "s": 0.6, "F": 0.8}
+    middle = float(value.subs({L: 7, N: 100, r: 6, s: 0.6, F: 0.8}))
+    for factor, first_smaller in ((0.99, side == "below"), (1.01, side == "above")):
+        here = {**at, unknown.name: middle * factor}
+        logs = [float(regimes.log_leading(b, regime, **here)) for b in (first, second)]
+        assert (logs[0] < logs[1]) is first_smaller
+
+
+@statement("prop-cross-table")
+def test_the_smallest_form():
+    depth = np.array([1.5, 2, 12, 300])[:, None, None]
+    size = np.array([32.0, 768, 10_000])[None, :, None]
+    norms = np.geomspace(1e-4, 1e4, 41) * 1.0001
+
+    def smallest(regime, **at):
+        logs = {b: regimes.log_leading(b, regime, L=depth, N=size, **at) for b in SINGLE}
+        return logs, np.min(list(logs.values()), axis=0)
+
+    logs, least = smallest(Regime.RANK, r=16.0, s=norms)
+    own = np.broadcast_to(norms >= 1 / depth, least.shape)
+    assert ((logs[Bound.ROOT_SUM_SQUARE] <= least + 1e-9) == own).all()
+    assert ((logs[Bound.EDELMAN] <= least + 1e-9) == ~own).all()
+    assert (logs[Bound.SUM] > least + 1e-9).all()
+    logs, least = smallest(Regime.FROBENIUS, F=norms)
+    full = np.broadcast_to(norms >= np.sqrt(size) / depth, least.shape)
+    assert ((logs[Bound.FULL_RANK] <= least + 1e-9) == full).all()
+    for bound in (Bound.EDELMAN, Bound.INTERPOLATED):
+        assert ((logs[bound] <= least + 1e-9) == ~full).all()
+    assert (logs[Bound.ROOT_SUM_SQUARE] > least + 1e-9).all()
+    assert (logs[Bound.SUM] > least + 1e-9).all()
+    meeting = {"L": 9.0, "N": 768.0, "F": math.sqrt(768) / 9}
+    three = (Bound.ROOT_SUM_SQUARE, Bound.EDELMAN, Bound.FULL_RANK)
+    values = [float(regimes.log_leading(b, Regime.FROBENIUS, **meeting)) for b in three]
+    assert values == pytest.approx([values[0]] * 3)
+
+
+@statement("prop-phase-levels")
+@reproducible
+@given(st.integers(0, 2**32 - 1))
+def test_level_lines_are_where_p_is_the_minimiser(seed):
+    """The minimum over a fine grid of p lies where the level lines say."""
+    rng = np.random.default_rng(seed)
+    logs = np.sort(rng.normal(0, rng.uniform(0.2, 2), rng.integers(2, 12)))[::-1]
+    size, grid = 16, np.linspace(0, 2, 801)
+    level = regimes.log_level(np.broadcast_to(logs, (801, logs.size)), size, grid)
+    assert (np.diff(level) < 0).all()
+    total = np.logaddexp.reduce(grid[:, None] * logs, axis=1)
+    for log_t in np.r_[level[[0, -1]] + [[-1e-3], [1e-3]], rng.normal(0, 3, (4, 2))].ravel():
+        contribution = (total + grid * log_t + (grid + 1) * math.log(size)) / (grid + 2)
+        best = grid[contribution.argmin()]
+        below = grid[level <= log_t]
+        stated = below[0] if below.size else 2.0
+        assert abs(best - stated) <= 2 / 800 + 1e-12
+        assert float(regimes.p_star(logs, size, log_t)) == pytest.approx(stated, abs=2 / 800 + 1e-9)
+    flat = regimes.log_level(np.full((5, 4), 0.3), size, np.linspace(0, 2, 5))
+    assert flat == pytest.approx(0.5 * math.log(4 / size) - 0.3)
+
+
+@statement("prop-phase-power")
+@perturbed(1.1)
+def test_boundaries_of_power_laws(scale, holds):
+    matches, size = True, 2_000_000
+    for decay in (0.1, 0.2, 0.3):
+        law = regimes.power_law(np.array(decay), size)
+        upper, lower = (float(regimes.log_level(law, size, x)) for x in (0.0, 2.0))
+        assert upper == pytest.approx(decay * math.lgamma(size + 1) / size, abs=1e-9)
+        assert upper == pytest.approx(decay * (math.log(size) - 1), abs=1e-4)
+        width = decay * (1 + 2 * decay) / (1 - 2 * decay) + 0.5 * math.log(1 - 2 * decay)
+        matches &= abs(upper - lower - scale * width) < 0.03 * width
+    for decay in (0.8, 1.5):
+        ends = []
+        for count in (1_000, 1_000_000):
+            law = regimes.power_law(np.array(decay), count)
+            ends.append(np.subtract(*(float(regimes.log_level(law, count, x)) for x in (0.0, 2.0))))
+        growth = (ends[1] - ends[0]) / math.log(1000)
+        matches &= abs(growth - scale * (decay + 0.5)) < 0.05 * (decay + 0.5)
+    assert bool(matches) is holds
