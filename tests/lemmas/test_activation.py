@@ -16,6 +16,8 @@ def steepest_chord(activation, reach):
 
 
 @statement("lem-activation")
+@statement("prop-gelu")
+@statement("prop-gelu-tanh")
 @perturbed(0.9999)
 @pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
 def test_lipschitz_constants_are_reached(activation, scale, holds, record_property):

@@ -14,6 +14,7 @@ from spectral_lib.constants import KAPPA_SHARP
 from spectral_lib.function_class import (
     LayerA,
     LayerB,
+    Network,
     attention,
     head_modulus,
     project_rows,
@@ -21,9 +22,11 @@ from spectral_lib.function_class import (
     sharp_head_modulus,
     softmax_modulus,
 )
-from spectral_lib.notation import LIPSCHITZ
+from spectral_lib.notation import LIPSCHITZ, Convention
 from spectral_lib.packing import operator_norm
+from spectral_lib.propagation import propagate
 
+from .networks import spectra_of
 from .tightness import at_most, perturbed, statement
 
 V, W, Q, U = np.eye(4)
@@ -107,6 +110,22 @@ def test_layer_constant_is_near_equality(scale, holds, record_property):
 
 
 @statement("lem-layer-lipschitz")
+@perturbed(0.99)
+def test_layer_constant_of_class_b_is_near_equality(scale, holds, record_property):
+    """Three heads that move together: the constant of class B adds them up."""
+    c_qk, shares, c_in, c_out = 200.0, np.array([0.5, 0.7, 0.3]), 1.4, 2.0
+    qk, tokens, moved = extremal_head(c_qk, 1e-7 / c_qk)
+    vo = shares[:, None, None] * np.eye(4)
+    layer = LayerB(np.stack([qk] * 3), vo, c_in * np.eye(4), c_out * np.eye(4))
+    measured = row_distance(layer(tokens, "relu"), layer(moved, "relu"))
+    spectra = spectra_of(Network((layer,), V, "relu"))
+    found = propagate(spectra, Convention(kappa=KAPPA_SHARP, l_phi="exact"))
+    bound = np.exp(found.log_lambda[0]) * row_distance(tokens, moved)
+    record_property("ratio", measured / bound)
+    assert at_most(measured, scale * bound) is holds
+
+
+@statement("lem-layer-lipschitz")
 @settings(derandomize=True, max_examples=100, deadline=None)
 @given(seeds, st.sampled_from(["gelu", "gelu_new", "relu", "tanh"]))
 def test_layers_of_both_classes_obey_their_constants(seed, activation):
@@ -136,6 +155,7 @@ E1 = np.diag([1.0, 0.0])
 PAIR = np.array([[1.0, 0.0], [-1.0, 0.0]])
 
 
+@statement("lem-head-weights")
 @statement("lem-swap-qk")
 @perturbed(0.99)
 def test_swapping_the_scores_is_tight(scale, holds, record_property):

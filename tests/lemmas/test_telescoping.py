@@ -72,6 +72,7 @@ def layer_b(norms):
     return LayerB(qk, vo, norms["ff_in"] * E1, norms["ff_out"] * E1)
 
 
+@statement("lem-swap-b")
 @statement("thm-telescoping-b")
 @perturbed(0.99)
 @pytest.mark.parametrize(("name", "kind"), SWAPS)
