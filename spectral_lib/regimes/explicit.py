@@ -8,6 +8,7 @@ A network is a list of matrices, each in the class of the regime, with sensitivi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -26,6 +27,10 @@ from spectral_lib.regimes.symbolic import Bound
 #: Scales at which the minimum of two entropies is compared, and the smallest of them.
 SCALES = 1024
 SMALLEST_SCALE = 1e-8
+#: Matrices whose entropies are held at a time.
+BLOCK = 256
+#: Networks whose integrals are kept: as many as a comparison has Schatten indices.
+KEPT = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +130,7 @@ class Integrals:
     share_interpolated: float
 
 
+@lru_cache(maxsize=KEPT)
 def integrate(network: Network, metric: Metric, chain: Chain) -> Integrals:
     r"""Integrate :math:`\sqrt{\sum_i \min(H_i^{full}, \log 2 + \log(1+q) + Q_i)}`, from above.
 
@@ -136,32 +142,34 @@ def integrate(network: Network, metric: Metric, chain: Chain) -> Integrals:
     """
     chain = replace(chain, count=chain.count or network.classes.size)
     network, count = network.distinct()
-    classes, flat = network.classes, network.flat
     edges = SMALLEST_SCALE ** np.linspace(1.0, 0.0, SCALES + 1)
     width = np.diff(edges)
-    eps = edges[:-1, None] * classes.b * np.exp(-chain.log_inverse_scale(classes))
-    full = interpolated_entropy(flat, eps, metric)  # at p = 0: the factor net of that rank
-    own = interpolated_entropy(classes, eps, metric)
-    smaller = np.minimum(full, own)
-    price = float(net_price(classes, np.log(classes.b / eps[0]), LOW_RANK_NET).min())
-
-    def integral(entropy: FloatArray, z: float) -> float:
+    # Sums over matrices at each scale: full rank, Q_p, the smaller, and Q_p where it is that.
+    totals = np.zeros((4, SCALES))
+    price = np.inf
+    for start in range(0, count.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        classes, flat = network.classes[part], network.flat[part]
+        eps = edges[:-1, None] * classes.b * np.exp(-chain.log_inverse_scale(classes))
+        full = interpolated_entropy(flat, eps, metric)  # at p = 0: the factor net of that rank
+        own = interpolated_entropy(classes, eps, metric)
+        entropies = (full, own, np.minimum(full, own), np.where(own < full, own, 0.0))
         with np.errstate(over="ignore"):
-            total = entropy @ count
-        head = z * np.sqrt(total[0]) * (1.0 + z / price) ** (0.5 / z)
-        return float(width @ np.sqrt(total) + SMALLEST_SCALE * head)
+            totals += [entropy @ count[part] for entropy in entropies]
+        price = min(price, net_price(classes, np.log(classes.b / eps[0]), LOW_RANK_NET).min())
+    roots = np.sqrt(totals)
 
-    whole = integral(full, 1.0)
-    # The first panel's head is full rank's, whichever is the smaller at u_0.
-    minimum = float(width @ np.sqrt(smaller @ count)) + whole - float(width @ np.sqrt(full @ count))
-    root = np.sqrt(smaller @ count)
-    part = np.divide(width, root, out=np.zeros_like(root), where=root > 0)
-    share = float(part @ np.where(own < full, smaller, 0.0) @ count) / minimum
-    room = 1.0 - float(classes.p.max()) / P_MAX
-    alone = chain.log_front + float(np.log(integral(own, 1.0 / room))) if room > 0 else np.inf
+    def head(first: float, z: float) -> float:
+        return float(SMALLEST_SCALE * z * first * (1.0 + z / price) ** (0.5 / z))
+
+    rest = head(roots[0, 0], 1.0)
+    minimum = width @ roots[2] + rest
+    share = width @ np.divide(totals[3], roots[2], out=np.zeros(SCALES), where=roots[2] > 0)
+    room = 1.0 - float(network.classes.p.max()) / P_MAX
+    alone = width @ roots[1] + head(roots[1, 0], 1.0 / room) if room > 0 else np.inf
     return Integrals(
-        log_full_rank=chain.log_front + float(np.log(whole)),
-        log_interpolated=alone if np.isfinite(alone) else None,
+        log_full_rank=chain.log_front + float(np.log(width @ roots[0] + rest)),
+        log_interpolated=chain.log_front + float(np.log(alone)) if np.isfinite(alone) else None,
         log_minimum=chain.log_front + float(np.log(minimum)),
-        share_interpolated=share,
+        share_interpolated=float(share / minimum),
     )

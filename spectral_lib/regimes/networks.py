@@ -3,12 +3,13 @@ r"""All matrices of a comparison: two groups a layer, heads and feed-forward, in
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from spectral_lib.bounds import MatrixClasses
 from spectral_lib.regimes.evaluation import class_numbers, log_leading
-from spectral_lib.regimes.explicit import Network
+from spectral_lib.regimes.explicit import KEPT, Network
 from spectral_lib.regimes.setting import Setting
 from spectral_lib.regimes.symbolic import MEMBERS, Bound, Regime, combination
 
@@ -25,6 +26,7 @@ def class_values(regime: Regime, setting: Setting, largest_rank: int, p: float) 
     return values
 
 
+@lru_cache(maxsize=KEPT)
 def network(regime: Regime, setting: Setting, profile: float, p: float) -> Network:
     """Return the matrices of all layers in their classes; ``profile`` is s of the power law."""
     columns: dict[str, list[float]] = {name: [] for name in ("m", "norm_21", "norm_11", "rank")}

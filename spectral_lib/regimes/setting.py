@@ -11,8 +11,10 @@ from spectral_lib.errors import DomainError
 from spectral_lib.regimes.evaluation import power_sum
 
 #: Matrices that one comparison takes, and |log| of the largest sensitivity.
-MOST_MATRICES = 1_000_000
+MOST_MATRICES = 20_000
 MOST_LOG_ALPHA = 600.0
+#: The largest hidden size.
+MOST_HIDDEN = 1_000_000
 #: Norms whose squares fit a float.
 NORM_RANGE = (1e-100, 1e100)
 
@@ -40,7 +42,7 @@ class Setting:
 
 def checked(setting: Setting) -> Setting:
     """Return the setting with plain numbers; :class:`DomainError` states the admissible range."""
-    hidden = _whole("hidden", setting.hidden, MOST_MATRICES)
+    hidden = _whole("hidden", setting.hidden, MOST_HIDDEN)
     heads = _whole("heads", setting.heads, hidden)
     if hidden % heads:
         raise DomainError(f"heads must divide hidden = {hidden}, got {heads}")

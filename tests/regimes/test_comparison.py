@@ -194,7 +194,7 @@ BAD = [
     ({"hidden": "8"}, "hidden must be an integer from 1"),
     ({"depth": 0}, "depth must be an integer from 1"),
     ({"depth": math.nan}, "depth must be an integer from 1"),
-    ({"depth": 10**9}, "depth must be an integer from 1 to 250000"),
+    ({"depth": 10**9}, "depth must be an integer from 1 to 5000"),
     ({"heads": 3}, "heads must divide hidden = 8, got 3"),
     ({"heads": 0}, "heads must be an integer from 1 to 8"),
     ({"frobenius": 0.0}, "frobenius must be a finite number from 1e-100 to 1e.100, got 0.0"),
