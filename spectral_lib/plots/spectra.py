@@ -47,7 +47,7 @@ def contribution_curves(analysis: Analysis) -> Plot:
     for axis, kind in zip(axes, Kind, strict=True):
         _contributions(axis, analysis, kind)
         axis.set_title(KIND_LABEL[kind], fontsize=10)
-    axes[0].set_ylabel("contribution, relative to p = 0 (log10)")
+    axes[0].set_ylabel("log10, relative to p = 0")
     return figure
 
 
@@ -146,8 +146,8 @@ def _contributions(axis: Axes, analysis: Analysis, kind: Kind) -> None:
         (flat - flat[:, :1]).T / math.log(10),
         color=KIND_COLOUR[kind],
         linestyle=KIND_STYLE[kind],
-        linewidth=0.7,
-        alpha=0.6,
+        linewidth=0.7 if kind.per_head else 1.4,  # one matrix a layer must be seen as well
+        alpha=0.6 if kind.per_head else 0.9,
     )
     axis.set_xlabel("p")
 
