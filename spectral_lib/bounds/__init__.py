@@ -21,7 +21,13 @@ from spectral_lib.bounds.covering import (
 )
 from spectral_lib.bounds.dudley import Chain, Complexity, root_sum_square_form, sum_form
 from spectral_lib.bounds.exact import exact_entropy, network_entropy
-from spectral_lib.bounds.matrix_class import MatrixClasses, Metric, OperatorMetric, SampleMetric
+from spectral_lib.bounds.matrix_class import (
+    MatrixClasses,
+    Metric,
+    OperatorMetric,
+    SampleMetric,
+    ScoreMetric,
+)
 from spectral_lib.bounds.peeling import Levels, norm_levels, norm_ratio, radius_levels
 from spectral_lib.bounds.posthoc import deviation, posthoc_bound
 from spectral_lib.bounds.quadrature import Quadrature, quadrature
@@ -40,6 +46,7 @@ __all__ = [
     "PosthocBound",
     "Quadrature",
     "SampleMetric",
+    "ScoreMetric",
     "allocate",
     "balanced_entropy",
     "baseline_bound",

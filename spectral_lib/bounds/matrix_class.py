@@ -1,4 +1,4 @@
-r"""Batches of matrix classes, and the two metrics in which they are covered.
+r"""Batches of matrix classes, and the three metrics in which they are covered.
 
 A class is :math:`\{W \in \mathbb{R}^{d \times k} : \|W\|_2 \le s,\ S_p(W) \le M\}`, met by row
 vectors ``x`` with :math:`\|x\|_2 \le B`; ``beta`` says how far a change of ``x W`` by one moves
@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectral_lib.constants import GAUSSIAN_MAXIMUM, P_MAX
+from spectral_lib.constants import GAUSSIAN_MAXIMUM, P_MAX, SIGNED_SCORES
 from spectral_lib.errors import DomainError
 
 FloatArray = NDArray[np.float64]
@@ -149,8 +149,37 @@ class OperatorMetric:
     r"""The norm :math:`B \|dW\|_2`: it bounds every input at once, whatever their number."""
 
     def width_squared(self, classes: MatrixClasses) -> FloatArray:
-        r"""Return :math:`K_{op} = (\sqrt d + \sqrt k)^2 \ge (E \|G\|_2)^2` (Gordon): no n, no T."""
+        r"""Return :math:`K_{op} = (\sqrt d + \sqrt k)^2 \ge (E \|G\|_2)^2`: no n, no T."""
         return np.asarray(np.square(np.sqrt(classes.d) + np.sqrt(classes.k)), dtype=np.float64)
 
 
-Metric = SampleMetric | OperatorMetric
+@dataclass(frozen=True)
+class ScoreMetric:
+    r"""The seminorm :math:`\max_{t,j} |x_t \, dW \, x_j^\top|` on the token pairs of a sample.
+
+    What a query-key matrix moves are scores. Tokens lie in the unit ball, so B must be 1.
+
+    Parameters
+    ----------
+    samples, tokens
+        n sequences of T tokens: n T^2 pairs.
+    """
+
+    samples: float
+    tokens: float
+
+    def __post_init__(self) -> None:
+        require(np.isfinite(self.samples) and self.samples >= 1, "samples n", ">= 1", self.samples)
+        require(np.isfinite(self.tokens) and self.tokens >= 1, "tokens T", ">= 1", self.tokens)
+
+    def width_squared(self, classes: MatrixClasses) -> FloatArray:
+        r"""Return :math:`2 \log(2 n T^2)`, at least the squared Gaussian width: no dimension.
+
+        :math:`E \max_{t,j} |x_t G x_j^\top| \le \sqrt{2 \log(2 n T^2)}`.
+        """
+        require(classes.b == 1, "B", "1 in the score metric", classes.b)
+        scores = SIGNED_SCORES * self.samples * self.tokens**2
+        return np.full(classes.shape, GAUSSIAN_MAXIMUM * np.log(scores))
+
+
+Metric = SampleMetric | OperatorMetric | ScoreMetric

@@ -8,6 +8,7 @@ from spectral_lib.bounds import (
     MatrixClasses,
     OperatorMetric,
     SampleMetric,
+    ScoreMetric,
     allocate,
     deviation,
     exact_entropy,
@@ -91,3 +92,25 @@ def test_batch_indexing_and_shape():
     assert classes[1].p == 1.0
     assert classes.q.tolist() == [3, 3]
     assert classes.full_rank().m.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.statement("lem-score-maximum")
+def test_score_metric_bounds_the_largest_gaussian_score():
+    """The width is at least the squared mean maximum over token pairs, and near it in order."""
+    rng = np.random.default_rng(0)
+    samples, tokens, size = 3, 8, 6
+    x = rng.standard_normal((samples, tokens, size))
+    x /= np.linalg.norm(x, axis=-1, keepdims=True)
+    scores = x @ rng.standard_normal((2000, 1, size, size)) @ np.swapaxes(x, -1, -2)
+    mean = np.abs(scores).max(axis=(1, 2, 3)).mean()
+    classes = MatrixClasses.of(**(GOOD | {"d": size, "k": size}))
+    width = ScoreMetric(samples, tokens).width_squared(classes)
+    assert 0.5 < mean / np.sqrt(width) <= 1
+
+
+def test_score_metric_is_for_tokens_of_the_unit_ball():
+    with pytest.raises(DomainError, match="B must be 1 in the score metric"):
+        ScoreMetric(1, 1).width_squared(MatrixClasses.of(**(GOOD | {"b": 2.0})))
+    for samples, tokens in ((0, 1), (1, 0), (np.nan, 1)):
+        with pytest.raises(DomainError, match=">= 1"):
+            ScoreMetric(samples, tokens)
