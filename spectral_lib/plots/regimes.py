@@ -173,6 +173,8 @@ def phase(
     for number, (model, rows) in enumerate((layers or {}).items()):
         for kind in Kind:
             chosen = [row for row in rows if row["kind"] is kind]
+            if not chosen:
+                continue
             axis.scatter(
                 [row["log_coordinate"] for row in chosen],
                 [row["decay"] for row in chosen],
@@ -207,5 +209,5 @@ def slopes(name: str, x: ArrayLike, curves: Mapping[str, tuple[Iterable[float], 
         axis.plot(np.asarray(x), list(values), color=colour, label=label)
         axis.axhline(limit, color=colour, linestyle=":", linewidth=1)
     axis.set(xscale="log", xlabel=_AXIS_LABEL[name], ylabel="local exponent")
-    axis.legend(frameon=False)
+    legend_above(figure, axis)
     return figure
