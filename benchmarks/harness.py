@@ -13,7 +13,7 @@ def paired(ours: Callable[[], object], floor: Callable[[], object], repeats: int
     pairs = [(_seconds(ours), _seconds(floor)) for _ in range(repeats)]
     mine, bare = (statistics.median(side) for side in zip(*pairs, strict=True))
     ratio = statistics.median(a / b for a, b in pairs)
-    print(f"    library {mine:8.3f} s   floor {bare:8.3f} s   ratio {ratio:6.2f}")
+    print(f"    library {mine:8.3f} s   floor {bare:8.3f} s   ratio {ratio:7.3f}")
 
 
 def _seconds(function: Callable[[], object]) -> float:

@@ -23,8 +23,9 @@ Array = NDArray[np.float64]
 GRAM_FLOOR = 1e-5
 #: Matrices whose largest entry lies within 2^-LIMIT .. 2^LIMIT need no rescaling against overflow.
 EXPONENT_LIMIT = 200
-#: Rows of a product formed at a time for its entrywise norm, so that the block stays in cache.
-BLOCK_ELEMENTS = 1 << 16
+#: Multiplications of one block of a product formed for its entrywise norm: small enough to stay in
+#: cache, and for BLAS not to wake its threads, whose hand-shake costs more than the work.
+BLOCK_PRODUCTS = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +228,7 @@ def _column_norms(matrix: Array) -> Array:
 
 
 def _entry_sum(left: Array, right: Array) -> Array:
-    rows = max(1, BLOCK_ELEMENTS // right.shape[-1])
+    rows = max(1, BLOCK_PRODUCTS // (right.shape[-2] * right.shape[-1]))
     total = np.zeros(left.shape[:-2])
     for batch in np.ndindex(left.shape[:-2]):
         for start in range(0, left.shape[-2], rows):
