@@ -11,6 +11,8 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 SOURCES := spectral_lib tests benchmarks book
 PORT ?= 8000
+# Tests and cells run several at a time: one BLAS thread each, or they wait for each other.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help: ## list the commands
@@ -20,10 +22,10 @@ help: ## list the commands
 setup: $(READY) ## make the environment, .venv (PYTHON=... picks the interpreter)
 
 book: $(READY) ## build the book as static HTML, and say where it is
-	@$(PY) book/build.py
+	@$(ONE_THREAD) $(PY) book/build.py
 
 test: book ## run all tests, on a fresh book (ARGS='-k name' is passed to pytest)
-	$(PY) -m pytest -n auto $(ARGS)
+	$(ONE_THREAD) $(PY) -m pytest -n auto $(ARGS)
 
 serve: book ## preview the book on this machine (PORT=8000)
 	@echo "http://127.0.0.1:$(PORT)/  (stop with Ctrl-C)"
