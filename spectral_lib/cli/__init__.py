@@ -5,8 +5,8 @@ Commands import the library inside their bodies, so that ``--help`` answers at o
 
 from __future__ import annotations
 
-import os
 import sys
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Annotated
 
@@ -17,6 +17,7 @@ from spectral_lib.cli.analyze import analyze
 from spectral_lib.cli.bound import bound
 from spectral_lib.cli.ledger import ledger
 from spectral_lib.cli.regimes import regimes
+from spectral_lib.cli.streams import discard, settle_streams, sound_streams, unwinding_on_signals
 from spectral_lib.errors import SpectralLibError, one_line
 
 PROGRAM = "spectral-lib"
@@ -52,9 +53,18 @@ def _root(
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0 on success; 1 where a verification fails; 2 for bad input or bad usage, with one line on
-    stderr; 130 when interrupted.
+    0 on success, also where the reader of the output goes away; 1 where a verification fails; 2
+    for bad input or bad usage, with one line on stderr; 130 when interrupted, 128 plus the number
+    of another signal that ends it.
     """
+    sound_streams()
+    with unwinding_on_signals():
+        code = _run(arguments)
+        settle_streams()
+    return code
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
         code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
@@ -63,16 +73,24 @@ def main(arguments: list[str] | None = None) -> int:
     except SpectralLibError as error:
         return _fail(one_line(error, limit=600))
     except BrokenPipeError:
-        # The reader went away; keep the interpreter from flushing into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout)
         return 0
-    except (OSError, MemoryError) as error:
-        return _fail(one_line(error) or "not enough memory")
+    except SystemExit as error:
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        discard(sys.stdout)  # rich and typer turn a broken pipe into an exit of their own
+        return 0
+    except OSError as error:
+        where = error.filename if error.filename is not None else "output"
+        return _fail(one_line(f"{where}: {error.strerror or error}"))
+    except MemoryError as error:
+        return _fail(one_line(f"not enough memory: {error}").removesuffix(":"))
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", code=130)
     return code if isinstance(code, int) else 0
 
 
 def _fail(message: str, code: int = 2) -> int:
-    print(f"{PROGRAM}: {message}", file=sys.stderr)
+    with suppress(OSError):  # nobody can be told: the exit code has to do
+        print(f"{PROGRAM}: {message}", file=sys.stderr, flush=True)
     return code

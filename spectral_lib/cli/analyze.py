@@ -49,7 +49,7 @@ def analyze(
 ) -> None:
     """Compute the spectra of MODEL and evaluate the three proxies."""
     from spectral_lib.analysis import analyze as evaluate
-    from spectral_lib.files import check_output
+    from spectral_lib.files import check_distinct, check_output
     from spectral_lib.loading import load
 
     chosen = options.convention_from(
@@ -65,6 +65,7 @@ def analyze(
     check_output(csv)
     check_output(plot, suffixes=(".png", ".svg", ".pdf"))
     check_output(save, suffixes=(".npz",))
+    check_distinct(csv, plot, save)
     with options.layer_progress() as progress:
         spectra = load(model, revision=revision, rank_rtol=rank_rtol, progress=progress)
     analysis = evaluate(spectra, chosen)
@@ -81,13 +82,21 @@ def analyze(
 
 
 def _draw(analysis: Analysis, path: Path) -> None:
-    from spectral_lib.errors import MissingExtraError
+    import logging
 
+    from spectral_lib.errors import MissingExtraError, OutputError, one_line
+
+    # Hints about its configuration folder and its font cache are not ours to print.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         from spectral_lib.plots.spectra import overview
     except ImportError as error:
         raise MissingExtraError(
             "--plot needs matplotlib; install the extra: pip install 'spectral-lib[plots]'"
+        ) from error
+    except Exception as error:  # a setting that it refuses, from MPLBACKEND or a matplotlibrc
+        raise OutputError(
+            f"cannot write {path}: matplotlib does not start: {one_line(error, 160)}"
         ) from error
     overview(analysis).write(path)
 
