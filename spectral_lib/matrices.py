@@ -58,6 +58,11 @@ class Spectrum:
 
     def __post_init__(self) -> None:
         values = self.singular_values
+        types = {str(array.dtype) for array in self._arrays}
+        if types != {"float64"}:
+            raise DomainError(f"a spectrum must be held in float64, got {', '.join(sorted(types))}")
+        if len(self.shape) != 2 or any(type(size) is not int for size in self.shape):
+            raise DomainError(f"a matrix shape must be two integers, got {self.shape}")
         if values.shape[:-1] != self.norm_21.shape or self.norm_21.shape != self.norm_11.shape:
             raise DomainError(
                 f"spectrum batch shapes must agree, got singular values {values.shape}, "
@@ -255,4 +260,10 @@ def _scaled(spectrum: Spectrum, exponents: NDArray[np.int32]) -> Spectrum:
         norm_21, norm_11 = (np.ldexp(n, exponents) for n in (spectrum.norm_21, spectrum.norm_11))
     if not np.isfinite(norm_11).all():
         raise DomainError("the norms of a matrix exceed the range of float64: rescale the weights")
+    top = values[..., 0]
+    if ((top < np.finfo(np.float64).tiny) & (spectrum.singular_values[..., 0] > 0)).any():
+        raise DomainError(
+            "the spectral norm of a nonzero matrix lies below the range of float64: "
+            "rescale the weights"
+        )
     return Spectrum(values, spectrum.shape, norm_21, norm_11, spectrum.rank_rtol)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -56,12 +58,30 @@ class TransformerSpectra:
     def __post_init__(self) -> None:
         if set(self.by_kind) != set(Kind):
             raise DomainError(f"spectra are needed for the kinds {', '.join(Kind)}")
+        for name in ("model", "activation"):
+            if not isinstance(getattr(self, name), str):
+                raise DomainError(f"{name} must be a string, got {getattr(self, name)!r}")
+        if not isinstance(self.source_sha256, str | None):
+            raise DomainError(f"source_sha256 must be a string or None, got {self.source_sha256!r}")
+        for name in ("hidden_size", "num_heads"):
+            size = getattr(self, name)
+            if type(size) is not int or size < 1:
+                raise DomainError(f"{name} must be an integer >= 1, got {size!r}")
+        if not all(spectrum.batch_shape for spectrum in self.by_kind.values()) or (
+            self.num_layers < 1
+        ):
+            raise DomainError("spectra must be of at least one layer, as their first batch axis")
+        hidden, wide = self.hidden_size, self[Kind.FF_IN].shape[1]
+        shapes = {Kind.FF_IN: (hidden, wide), Kind.FF_OUT: (wide, hidden)}
         for kind, spectrum in self.by_kind.items():
             expected = (self.num_layers, self.num_heads if kind.per_head else 1)
             if spectrum.batch_shape != expected:
                 raise DomainError(
                     f"{kind} spectra must have batch shape {expected}, got {spectrum.batch_shape}"
                 )
+            shape = shapes.get(kind, (hidden, hidden))
+            if spectrum.shape != shape:
+                raise DomainError(f"{kind} matrices must have shape {shape}, got {spectrum.shape}")
 
     def __getitem__(self, kind: Kind) -> Spectrum:
         return self.by_kind[kind]
@@ -149,14 +169,19 @@ class TransformerSpectra:
         StaleFileError
             The file is missing, damaged, or of another schema version.
         """
+        require_regular(path)
         try:
-            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            with open(path, "rb") as stream:
+                if not zipfile.is_zipfile(stream):
+                    raise DomainError("it is no .npz archive")
+                stream.seek(0)
+                stored = np.load(stream, allow_pickle=False)
                 meta = json.loads(str(stored["meta"]))
                 version = meta["schema_version"]
-                if version != SCHEMA_VERSION:
+                if type(version) is not int or version != SCHEMA_VERSION:
                     raise StaleFileError(
-                        f"{path}: spectra of schema version {version}, expected {SCHEMA_VERSION}; "
-                        "compute them again from the checkpoint"
+                        f"{path}: spectra of schema version {one_line(repr(version), 40)}, "
+                        f"expected {SCHEMA_VERSION}; compute them again from the checkpoint"
                     )
                 by_kind = {
                     kind: Spectrum(
@@ -187,6 +212,17 @@ class TransformerSpectra:
     def to_frame(self) -> pd.DataFrame:
         """Return one row a matrix: where it stands, its shape, rank and norms."""
         return frame_of(matrix_rows(self))
+
+
+def require_regular(path: str | os.PathLike[str]) -> None:
+    """Raise StaleFileError unless there is a regular file: to open a pipe would wait for ever."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StaleFileError(f"{path}: cannot be read: {reason}") from error
+    if not stat.S_ISREG(mode):
+        raise StaleFileError(f"{path}: expected a spectra file, this is not a regular file")
 
 
 def matrix_rows(spectra: TransformerSpectra) -> list[dict[str, Any]]:

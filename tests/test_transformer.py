@@ -1,6 +1,7 @@
 """TransformerSpectra: the round trip through a file, and the files that are refused."""
 
 import json
+import os
 import zipfile
 
 import numpy as np
@@ -104,3 +105,78 @@ def test_spectra_of_the_wrong_batch_shape_are_refused(spectra):
         TransformerSpectra("m", 8, 3, "gelu", spectra.by_kind)
     with pytest.raises(DomainError, match="are needed"):
         TransformerSpectra("m", 8, 2, "gelu", {Kind.QK: spectra[Kind.QK]})
+
+
+def rewritten(path, **meta):
+    """Write other metadata into a saved file."""
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    arrays["meta"] = np.array(json.dumps(json.loads(str(arrays["meta"])) | meta))
+    np.savez(path, **arrays)
+
+
+SHAPES = {"QK": (8, 8), "VO": (8, 8), "FF_IN": (8, 20), "FF_OUT": (20, 8)}
+
+
+def kinds(**shapes):
+    return {k: {"shape": v, "rank_rtol": None} for k, v in (SHAPES | shapes).items()}
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        *({"hidden_size": x} for x in ("8", 0, -8, 8.0, 9, None, True, float("inf"))),
+        *({"num_heads": x} for x in (2.0, "2", True, 0, 1)),
+        *({"model": x} for x in (5, None, ["m"])),
+        *({"activation": x} for x in (None, 3, ["gelu"])),
+        *({"source_sha256": x} for x in (5, {})),
+        *({"schema_version": x} for x in (True, 1.0, "1\n")),
+        *({"kinds": kinds(QK=x)} for x in ((9, 9), (8, 8, 8), (8.0, 8.0), ("8", "8"))),
+        {"kinds": kinds(FF_OUT=(21, 8))},
+    ],
+    ids=str,
+)
+def test_metadata_that_contradicts_itself_is_refused(spectra, tmp_path, meta):
+    path = tmp_path / "s.npz"
+    spectra.save(path)
+    rewritten(path, kinds=kinds())
+    assert TransformerSpectra.load(path).hidden_size == 8
+    rewritten(path, **meta)
+    with pytest.raises(StaleFileError, match=r"s\.npz") as caught:
+        TransformerSpectra.load(path)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c16", "i8", "m8[s]", "?"])
+def test_arrays_of_another_type_are_refused(spectra, tmp_path, dtype):
+    path = tmp_path / "s.npz"
+    spectra.save(path)
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    arrays["QK.norm_21"] = arrays["QK.norm_21"].astype("i8").astype(dtype)
+    np.savez(path, **arrays)
+    with pytest.raises(StaleFileError, match="float64"):
+        TransformerSpectra.load(path)
+
+
+def test_no_layer_is_no_encoder(spectra, tmp_path):
+    path = tmp_path / "s.npz"
+    spectra.save(path)
+    with np.load(path) as stored:
+        arrays = {k: v if k == "meta" else v[:0] for k, v in stored.items()}
+    np.savez(path, **arrays)
+    with pytest.raises(StaleFileError, match="at least one layer"):
+        TransformerSpectra.load(path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "s.npz")
+    with pytest.raises(StaleFileError, match="not a regular file"):
+        TransformerSpectra.load(tmp_path / "s.npz")
+
+
+@pytest.mark.parametrize("option", [{"revision": "main"}, {"rank_rtol": 0.5}])
+def test_options_of_a_checkpoint_do_not_apply_to_a_file(spectra, tmp_path, option):
+    spectra.save(tmp_path / "s.npz")
+    with pytest.raises(DomainError, match="not to a spectra file"):
+        spectral_lib.load(tmp_path / "s.npz", **option)
