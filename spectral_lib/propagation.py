@@ -59,7 +59,8 @@ def propagate(spectra: TransformerSpectra, convention: Convention) -> Propagatio
     """
     log_phi = math.log(convention.lipschitz(spectra.activation))
     log_qk, log_v, log_in, log_out = (spectra[kind].log_spectral_norm for kind in Kind)
-    log_head = log_v + np.logaddexp(0.0, math.log(SCORE_OCCURRENCES * convention.kappa) + log_qk)
+    log_kappa = math.log(convention.kappa)
+    log_head = log_v + np.logaddexp(0.0, math.log(SCORE_OCCURRENCES) + log_kappa + log_qk)
     log_lambda = log_phi + (log_in + log_out)[:, 0] + np.logaddexp.reduce(log_head, axis=1)
     later = np.cumsum(log_lambda[::-1])[::-1]
     log_alpha = np.append(later[1:], 0.0)
@@ -70,7 +71,7 @@ def propagate(spectra: TransformerSpectra, convention: Convention) -> Propagatio
         log_lambda=log_lambda,
         log_alpha=log_alpha,
         log_gamma={
-            Kind.QK: math.log(convention.kappa) + log_v + behind_in + log_in,
+            Kind.QK: log_kappa + log_v + behind_in + log_in,
             Kind.VO: np.broadcast_to(behind_in + log_in, log_v.shape),
             Kind.FF_IN: behind_in,
             Kind.FF_OUT: in_gamma + ahead_of_out,

@@ -73,14 +73,18 @@ class Chain:
     @property
     def log_front(self) -> float:
         r"""Log of :math:`12 D / \sqrt n`, D = b/2."""
-        radius = CENTERED_RANGE * self.loss_range
-        return float(np.log(DUDLEY * radius) - 0.5 * np.log(self.samples))
+        return float(np.log(DUDLEY) + self.log_radius - 0.5 * np.log(self.samples))
+
+    @property
+    def log_radius(self) -> float:
+        """Log of D = b/2; the product itself may leave the range of float64."""
+        return float(np.log(CENTERED_RANGE) + np.log(self.loss_range))
 
     def log_inverse_scale(self, classes: MatrixClasses) -> FloatArray:
         r"""Return :math:`\log(B_i J \beta_i / D)`: log(B/eps_i) at the largest scale, u = 1."""
         shares = classes.size if self.count is None else self.count
-        log_radius = np.log(CENTERED_RANGE * self.loss_range)
-        return np.asarray(np.log(classes.b) + np.log(shares) + classes.log_beta - log_radius)
+        log_shares = np.log(classes.b) + np.log(shares)
+        return np.asarray(log_shares + classes.log_beta - self.log_radius)
 
 
 def sum_terms(classes: MatrixClasses, metric: Metric, chain: Chain) -> FloatArray:

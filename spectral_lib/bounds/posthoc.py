@@ -45,8 +45,8 @@ def deviation(samples: float, loss_range: float, delta: float, log_cost: float =
     require(0 < delta < 1, "delta", "in (0, 1)", delta)
     require(np.isfinite(log_cost) and log_cost >= 0, "peeling cost", ">= 0", log_cost)
     Chain(samples, loss_range)  # checks n and b
-    log_union = float(np.log(1.0 / delta)) + log_cost
-    return float(loss_range * np.sqrt(log_union / (BOUNDED_DIFFERENCES * samples)))
+    log_union = log_cost - float(np.log(delta))
+    return float(loss_range * np.sqrt(log_union / BOUNDED_DIFFERENCES / samples))
 
 
 def metric_named(name: str, samples: float, tokens: float) -> Metric:
@@ -152,7 +152,15 @@ def _candidates(
     # S_p <= q C^p whatever the budget; written by powers of two, so that S_0 stays an integer.
     norm = np.exp(log_norm)
     q = np.minimum(observed.d, observed.k)[:-1]
-    budget = norm[:-1] ** p * np.minimum(np.exp2(levels.level), q)
+    with np.errstate(over="ignore", under="ignore"):
+        budget = norm[:-1] ** p * np.minimum(np.exp2(levels.level), q)
+    lost = ~np.isfinite(budget) | ((budget == 0) & (norm[:-1] > 0))
+    if lost.any():  # a budget rounded to zero would be met by the zero matrix alone
+        worst = norm[:-1][lost.any(axis=0)][0]
+        raise DomainError(
+            f"the square of a spectral norm of {worst:.3g} exceeds the range of float64; "
+            "rescale the weights"
+        )
     # The readout: rank 1, fixed in advance, nothing chosen.
     readout = np.ones_like(p)
     rank = np.where(norm[-1] > 0, 0.0, -np.inf) * readout

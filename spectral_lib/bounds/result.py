@@ -172,6 +172,8 @@ def finite_exp(log: float) -> float | None:
 
 def _shown(log: float) -> str:
     """Write exp(log) with three digits, beyond the range of float64 too."""
+    if not np.isfinite(log):
+        return "0" if log < 0 else "infinity"
     exponent = np.floor(log / np.log(10.0))
     if -4 <= exponent < 5:
         return f"{np.exp(log):.3g}"

@@ -95,7 +95,7 @@ def _print_summary(found: PosthocBound) -> None:
             str(here.sum()),
             f"{low:.2g}" if low == high else f"{low:.2g}–{high:.2g}",
             _number(log_part),
-            f"{math.exp(log_part - found.log_complexity):.1%}",
+            _share(log_part, found.log_complexity),
         )
     show(console, "Complexity term by kind", by_kind)
     parts = plain_table("part", "value")
@@ -112,6 +112,11 @@ def _print_summary(found: PosthocBound) -> None:
             style="dim",
         )
     )
+
+
+def _share(log_part: float, log_whole: float) -> str:
+    """Write exp(log_part - log_whole); nothing has no share, even of nothing."""
+    return f"{math.exp(log_part - log_whole) if log_part > -math.inf else 0.0:.1%}"
 
 
 def _number(log: float) -> str:

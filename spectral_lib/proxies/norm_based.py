@@ -49,7 +49,8 @@ def _norm_based(
         with np.errstate(divide="ignore"):
             log_weight = propagation.log_scale(kind, 1) + np.log(norm)
         if kind is Kind.QK:
-            log_weight = log_weight + math.log(convention.edelman_qk_factor / convention.kappa)
+            log_factor = math.log(convention.edelman_qk_factor) - math.log(convention.kappa)
+            log_weight = log_weight + log_factor
         log_terms[kind] = 2 / 3 * log_weight
     log = 1.5 * np.logaddexp(0.0, log_total(log_terms))
     return Proxy(float(log), convention, log_terms)

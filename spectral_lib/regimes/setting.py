@@ -15,6 +15,8 @@ MOST_MATRICES = 20_000
 MOST_LOG_ALPHA = 600.0
 #: The largest hidden size.
 MOST_HIDDEN = 1_000_000
+#: The largest decay: the second singular value is then zero to float64 long since.
+MOST_DECAY = 1e6
 #: Norms whose squares fit a float.
 NORM_RANGE = (1e-100, 1e100)
 
@@ -62,7 +64,7 @@ def checked(setting: Setting) -> Setting:
         rank,
         None if setting.frobenius is None else _norm("frobenius", setting.frobenius),
         _norm("spectral", setting.spectral),
-        None if setting.decay is None else _positive("decay", setting.decay),
+        None if setting.decay is None else _decay(setting.decay),
         _positive("tokens", setting.tokens, least=1.0),
         _positive("samples", setting.samples, least=1.0),
         lam,
@@ -100,6 +102,10 @@ def _whole(name: str, value: object, most: int) -> int:
     if not (math.isfinite(number) and number == int(number) and 1 <= number <= most):
         raise DomainError(f"{admissible}, got {value}")
     return int(number)
+
+
+def _decay(value: object) -> float:
+    return _positive("decay", value, most=MOST_DECAY, words=f"> 0 and <= {MOST_DECAY:g}")
 
 
 def _norm(name: str, value: object) -> float:
