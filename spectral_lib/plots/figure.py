@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, fontManager, get_font
 
 from spectral_lib.files import replacing
 from spectral_lib.notation import Kind
@@ -40,8 +42,18 @@ class Plot(Figure):
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Save in the format that the suffix names (png, svg or pdf)."""
+        # Drawn in memory first: a backend that meets a full disk fails in ways of its own.
+        buffer = io.BytesIO()
+        self.savefig(buffer, format=Path(path).suffix[1:].lower(), dpi=_DOTS_PER_INCH)
         with replacing(path) as temporary:
-            self.savefig(temporary, dpi=_DOTS_PER_INCH)
+            temporary.write_bytes(buffer.getvalue())
+
+
+def drawable(text: str) -> str:
+    """Return a text with a question mark for each character that the default font cannot draw."""
+    font = get_font(fontManager.findfont(FontProperties()))
+    known = font.get_charmap()
+    return "".join(c if c.isprintable() and ord(c) in known else "?" for c in text)
 
 
 def panels(

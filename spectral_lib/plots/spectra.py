@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
 from spectral_lib.analysis import Analysis
@@ -20,11 +19,15 @@ from spectral_lib.plots.figure import (
     KIND_STYLE,
     STYLES,
     Plot,
+    drawable,
     legend_above,
     panels,
 )
 from spectral_lib.proxies import log_rank_margin
 from spectral_lib.transformer import TransformerSpectra
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PROXY_LABEL = {
     "spectral": "spectral (this paper)",
@@ -99,14 +102,14 @@ def overview(analysis: Analysis) -> Plot:
     spectra = analysis.spectra
     for axis, kinds in zip(axes[:2], ((Kind.QK, Kind.VO), (Kind.FF_IN, Kind.FF_OUT)), strict=True):
         _decay(axis, spectra, kinds)
-        axis.legend(frameon=False)
+        if axis.lines:  # none where every matrix of these kinds is zero
+            axis.legend(frameon=False)
     for axis, kinds in zip(axes[2:], ((Kind.QK, Kind.VO), (Kind.FF_IN, Kind.FF_OUT)), strict=True):
         for kind in kinds:
             _contributions(axis, analysis, kind)
         axis.set_ylabel("contribution, relative to p = 0 (log10)")
-    figure.suptitle(
-        f"{spectra.model}: L {spectra.num_layers}, N {spectra.hidden_size}, H {spectra.num_heads}"
-    )
+    sizes = f"L {spectra.num_layers}, N {spectra.hidden_size}, H {spectra.num_heads}"
+    figure.suptitle(f"{drawable(spectra.model)}: {sizes}", parse_math=False)
     return figure
 
 
