@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from spectral_lib.checkpoints.sharded import read_weight_map
 from spectral_lib.checkpoints.source import quote
 from spectral_lib.errors import HubError, MissingExtraError, one_line
 
+#: Seconds that the hub has for its first answer, the repetitions of the hub library included.
+PATIENCE = 30.0
+TOO_MANY_REQUESTS, SERVER_ERRORS = 429, 500
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
@@ -71,12 +75,44 @@ def _why_offline(repo: str, revision: str | None, offline: bool | None) -> str |
     if offline or constants.HF_HUB_OFFLINE:
         return "offline"
     try:
-        get_hf_file_metadata(hf_hub_url(repo, CONFIG, revision=revision))
-    except (errors.HfHubHTTPError, ValueError):
-        return None  # an answer, which the download will explain
+        url = hf_hub_url(repo, CONFIG, revision=revision)
+        _within(PATIENCE, lambda: get_hf_file_metadata(url))
+    except errors.HfHubHTTPError as error:
+        status = error.response.status_code
+        if status == TOO_MANY_REQUESTS or status >= SERVER_ERRORS:
+            return f"the hub cannot be reached (status {status})"  # a download would try again
+    except ValueError:
+        pass  # an answer, which the download will explain
     except Exception as error:  # the HTTP library behind the hub's differs between versions
         return f"the hub cannot be reached ({one_line(error, 120)})"
     return None
+
+
+def _within(seconds: float, ask: Callable[[], object]) -> None:
+    """Call ``ask``, and stop waiting after ``seconds``, whatever a server says or drips.
+
+    The hub library bounds each read, but not their number, and obeys any Retry-After.
+
+    Raises
+    ------
+    TimeoutError
+        No answer in time.
+    """
+    failure: list[BaseException] = []
+
+    def answer() -> None:
+        try:
+            ask()
+        except BaseException as error:  # raised again below, in the thread that asked
+            failure.append(error)
+
+    thread = threading.Thread(target=answer, daemon=True)  # not waited for at exit
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    if failure:
+        raise failure[0]
 
 
 def _fetch(repo: str, file: str, revision: str | None, why_offline: str | None) -> Path | None:

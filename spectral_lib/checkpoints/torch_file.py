@@ -8,6 +8,7 @@ room. The older format, a plain pickle, cannot be: torch loads such a file whole
 from __future__ import annotations
 
 import pickle
+import warnings
 import zipfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -85,7 +86,8 @@ def _load(file: WeightsFile) -> Mapping[str, Any]:
         raise CheckpointError(f"{where}: the file is empty")
     try:
         mapped = zipfile.is_zipfile(file.path)
-        loaded = torch.load(file.path, map_location="cpu", weights_only=True, mmap=mapped)
+        with warnings.catch_warnings(action="ignore"):  # of what is refused or checked below
+            loaded = torch.load(file.path, map_location="cpu", weights_only=True, mmap=mapped)
     except Exception as error:  # whatever a damaged or hostile pickle makes torch raise
         # Torch wraps the reason in advice to trust the file, which is not ours to give.
         context = error.__context__ if isinstance(error, pickle.UnpicklingError) else None

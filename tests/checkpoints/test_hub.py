@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -12,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from spectral_lib.checkpoints import open_checkpoint
+from spectral_lib.checkpoints import hub, open_checkpoint
 from spectral_lib.errors import CheckpointError, HubError, MissingExtraError
 
 from .models import CONFIG, read_all, refused, state, write, write_config
@@ -236,3 +238,40 @@ def test_environment_variables_lead_the_way(server, tmp_path):
         assert (found.stdout, found.stderr) == (f"{REPO}\n", "")
         server.asked.clear()
     assert server.asked == []
+
+
+@pytest.mark.parametrize("kind", ["retry later", "drip"])
+def test_no_answer_is_waited_for_beyond_the_patience(tmp_path, monkeypatch, kind):
+    """A server that asks for a day, or sends a header byte by byte, is not obeyed."""
+    done = threading.Event()
+
+    def serve(listener):
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    def answer(connection):
+        with connection, contextlib.suppress(OSError):
+            connection.recv(1 << 16)
+            if kind == "drip":
+                connection.sendall(b"HTTP/1.1 200 OK\r\nX-Long: ")
+                while not done.wait(0.1):
+                    connection.sendall(b"x")
+            else:
+                headers = b"Retry-After: 86400\r\nContent-Length: 0\r\nConnection: close"
+                connection.sendall(b"HTTP/1.1 429 Later\r\n" + headers + b"\r\n\r\n")
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=serve, args=(listener,), daemon=True).start()
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    monkeypatch.setattr(constants, "ENDPOINT", url)
+    template = url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hub, "PATIENCE", 1.0)
+    start = time.monotonic()
+    reason = "no answer within 1 s" if kind == "drip" else "status 429"
+    refused(HubError, lambda: open_checkpoint(REPO), reason)
+    assert time.monotonic() - start < 10
+    done.set()

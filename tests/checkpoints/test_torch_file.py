@@ -162,3 +162,26 @@ def test_mapped_file_is_what_the_class_holds(tmp_path):
     file = TorchFile.open(save(tmp_path, tensors()) / BIN)
     assert {*file.names} == {*state()}
     assert file.info(QUERY_0).shape == (CONFIG["hidden_size"],) * 2
+
+
+@pytest.mark.parametrize("kind", ["protocol 4", "quantised", "script"])
+def test_what_torch_warns_of_is_refused_without_a_warning(tmp_path, kind):
+    """With a warning the command line would print more than its one line."""
+    write_config(tmp_path)
+    script = (
+        "import pickle, sys, torch\n"
+        "kind, path = sys.argv[1:]\n"
+        "if kind == 'protocol 4':\n"
+        "    open(path, 'wb').write(pickle.dumps(print, protocol=4))\n"
+        "elif kind == 'script':\n"
+        "    torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), path)\n"
+        "else:\n"
+        "    codes = torch.quantize_per_tensor(torch.ones(2, 2), 0.1, 0, torch.qint8)\n"
+        f"    torch.save({{{QUERY_0!r}: codes}}, path)\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", script, kind, str(tmp_path / BIN)]
+    subprocess.run(command, check=True, capture_output=True)
+    command = [sys.executable, "-m", "spectral_lib", "analyze", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
