@@ -204,7 +204,7 @@ def main() -> None:
             ("analyze", "all-MiniLM-L6-v2"),
             ("analyze", str(base)),
         ):
-            print(f"  spectral-lib {' '.join(arguments[:1])} {Path(arguments[-1]).name}")
+            print("  spectral-lib", *(Path(word).name for word in arguments))
             command_line(*arguments)
 
 
