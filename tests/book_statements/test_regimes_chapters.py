@@ -298,12 +298,23 @@ def test_crossovers_by_hand_are_sympys(regime, first, second, unknown, value, si
     found = regimes.crossover(first, second, regime, unknown)
     assert close_forms(found.value, value)
     assert found.first_wins == side
-    at = {"L": 7.0, "N": 100.0, "r": 6.0, "s": 0.6, "F": 0.8}
-    middle = float(value.subs({L: 7, N: 100, r: 6, s: 0.6, F: 0.8}))
-    for factor, first_smaller in ((0.99, side == "below"), (1.01, side == "above")):
-        here = {**at, unknown.name: middle * factor}
-        logs = [float(regimes.log_leading(b, regime, **here)) for b in (first, second)]
-        assert (logs[0] < logs[1]) is first_smaller
+    for depth, size, rank in itertools.product((1.0, 7.0, 96.0), (16.0, 768.0), (1.0, 6.0)):
+        at = {"L": depth, "N": size, "r": rank, "s": 0.6, "F": 0.8}
+        middle = float(value.subs({L: depth, N: size, r: rank}))
+        for factor in (1e-3, 0.5, 0.99, 1.01, 2.0, 1e3):
+            here = {**at, unknown.name: middle * factor}
+            logs = [float(regimes.log_leading(b, regime, **here)) for b in (first, second)]
+            assert (logs[0] < logs[1]) is ((factor < 1) is (side == "below"))
+
+
+@statement("prop-reg-table")
+def test_a_small_norm_beats_the_count_of_parameters():
+    """In the spectral class the form of Edelman et al. is the smallest below s = 1/L."""
+    norms = np.geomspace(1e-4, 10, 40) * 1.0001
+    logs = {b: regimes.log_leading(b, Regime.SPECTRAL, s=norms, **GRID) for b in SINGLE}
+    small = np.broadcast_to(norms < 1 / GRID["L"], logs[Bound.EDELMAN].shape)
+    for bound in (Bound.ROOT_SUM_SQUARE, Bound.FULL_RANK, Bound.INTERPOLATED):
+        assert ((logs[Bound.EDELMAN] < logs[bound]) == small).all()
 
 
 @statement("prop-cross-table")
@@ -374,4 +385,12 @@ def test_boundaries_of_power_laws(scale, holds):
             ends.append(np.subtract(*(float(regimes.log_level(law, count, x)) for x in (0.0, 2.0))))
         growth = (ends[1] - ends[0]) / math.log(1000)
         matches &= abs(growth - scale * (decay + 0.5)) < 0.05 * (decay + 0.5)
+    # At a = 1/2 the bounded difference settles: log N - log log N grows, its factor is 1/2.
+    half, logs = [], []
+    for count in (1_000, 1_000_000):
+        law = regimes.power_law(np.array(0.5), count)
+        half.append(np.subtract(*(float(regimes.log_level(law, count, x)) for x in (0.0, 2.0))))
+        logs.append(math.log(count) - math.log(math.log(count)))
+    growth = (half[1] - half[0]) / (logs[1] - logs[0])
+    matches &= abs(growth - scale * 0.5) < 0.05 * 0.5
     assert bool(matches) is holds

@@ -125,6 +125,29 @@ def test_sparse_vectors_are_separated(mu, nu):
     assert log_size <= cover
 
 
+@pytest.mark.parametrize("nu", [1, 2, 3])
+def test_nearly_orthogonal_inputs_separate_sparse_combinations(nu):
+    """Products up to 1/(4 nu) between the inputs cost half of the separation and no more."""
+    mu, most = 7, 1 / (4 * nu)
+    signs = np.sign(np.random.default_rng(nu).standard_normal((mu, mu)))
+    worst = [np.full((mu, mu), most), np.triu(signs, 1) * most + np.triu(signs, 1).T * most]
+    for gram in worst:
+        gram = gram - np.diag(np.diag(gram)) + np.eye(mu)
+        if np.linalg.eigvalsh(gram).min() < 0:
+            continue
+        rows = []
+        for support in itertools.combinations(range(mu), nu):
+            for choice in itertools.product((-1.0, 1.0), repeat=nu):
+                row = np.zeros(mu)
+                row[list(support)] = choice
+                rows.append(row)
+        c = np.array(rows)
+        assert (np.einsum("ni,ij,nj->n", c, gram, c) <= 5 * nu / 4 * (1 + 1e-12)).all()
+        served = c @ gram / math.sqrt(5 * nu / 4)
+        gap = np.abs(served[:, None] - served[None]).max(axis=-1)[~np.eye(len(c), dtype=bool)]
+        assert gap.min() >= 1 / math.sqrt(5 * nu) * (1 - 1e-12)
+
+
 @statement("thm-tok-additive")
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_rows_of_a_packing_are_a_packing(k):
