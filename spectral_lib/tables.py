@@ -6,7 +6,15 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-import pandas as pd
+
+from spectral_lib.errors import MissingExtraError
+
+try:
+    import pandas as pd
+except ImportError as error:
+    raise MissingExtraError(
+        "the tables need pandas; install the extra: pip install 'spectral-lib[frames]'"
+    ) from error
 
 from spectral_lib.analysis import Analysis, analyze
 from spectral_lib.notation import PAPER, Convention, Kind

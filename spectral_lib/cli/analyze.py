@@ -84,16 +84,14 @@ def analyze(
 def _draw(analysis: Analysis, path: Path) -> None:
     import logging
 
-    from spectral_lib.errors import MissingExtraError, OutputError, one_line
+    from spectral_lib.errors import OutputError, SpectralLibError, one_line
 
     # Hints about its configuration folder and its font cache are not ours to print.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         from spectral_lib.plots.spectra import overview
-    except ImportError as error:
-        raise MissingExtraError(
-            "--plot needs matplotlib; install the extra: pip install 'spectral-lib[plots]'"
-        ) from error
+    except SpectralLibError:
+        raise
     except Exception as error:  # a setting that it refuses, from MPLBACKEND or a matplotlibrc
         raise OutputError(
             f"cannot write {path}: matplotlib does not start: {one_line(error, 160)}"

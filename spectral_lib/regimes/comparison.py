@@ -13,6 +13,7 @@ import numpy as np
 from spectral_lib.bounds import Chain, SampleMetric
 from spectral_lib.bounds.result import finite_exp
 from spectral_lib.constants import P_MAX, SYMMETRIZATION
+from spectral_lib.frames import frame_of
 from spectral_lib.regimes.explicit import integrate, log_complexity
 from spectral_lib.regimes.networks import leading_log, network
 from spectral_lib.regimes.setting import Setting, checked, tightened
@@ -101,9 +102,7 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a data frame."""
-        import pandas as pd
-
-        return pd.DataFrame([_values(row) for row in self.rows])
+        return frame_of([_values(row) for row in self.rows])
 
 
 def compare_regimes(
