@@ -7,11 +7,13 @@ since the last one that passed.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,6 +23,7 @@ from fingerprint import digest_files, fingerprint  # noqa: E402
 
 OUT = ROOT / "_build" / "html"
 STAMP = ROOT / "_build" / "passed"
+LOCK = ROOT / "_build" / "lock"
 FLAGS = ["--all", "-n", "-W", "--keep-going"]
 
 
@@ -43,7 +46,24 @@ def is_current() -> bool:
     return STAMP.is_file() and STAMP.read_text(encoding="utf-8") == state()
 
 
-def build() -> int:
+@contextmanager
+def alone() -> Iterator[int]:
+    """Wait until no other build is at work here, and yield the lock's file descriptor.
+
+    The build's own process inherits the lock: where this one is killed and that one lives on, the
+    next build still waits for it.
+    """
+    LOCK.parent.mkdir(exist_ok=True)
+    with LOCK.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Waiting for another build of this book to end.", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock.fileno()
+
+
+def build(lock: int) -> int:
     """Build the book from a clean tree and return jupyter-book's exit status."""
     STAMP.unlink(missing_ok=True)
     for folder in (OUT, OUT.parent / ".doctrees", OUT.parent / "jupyter_execute"):
@@ -53,7 +73,8 @@ def build() -> int:
     profile = OUT.parent / "ipython"
     env = os.environ | {"JUPYTER_PREFER_ENV_PATH": "1", "IPYTHONDIR": str(profile)}
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", *FLAGS]
-    status = subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
+    done = subprocess.run(command, cwd=ROOT, env=env, check=False, pass_fds=[lock])
+    status = done.returncode
     if status == 0:
         STAMP.write_text(before, encoding="utf-8")
     return status
@@ -61,11 +82,16 @@ def build() -> int:
 
 def main() -> int:
     """Build unless the site is current, and say where it is."""
-    if is_current():
-        print("The book is up to date.")
-    elif status := build():
-        print("The book did not build: see the warnings above.", file=sys.stderr)
-        return status
+    try:
+        with alone() as lock:
+            if is_current():
+                print("The book is up to date.")
+            elif status := build(lock):
+                print("The book did not build: see the warnings above.", file=sys.stderr)
+                return status
+    except KeyboardInterrupt:
+        print("The book was not built: interrupted.", file=sys.stderr)
+        return 130
     page = OUT / "index.html"
     print(f"\nThe book: {page}\n          {page.as_uri()}")
     return 0
