@@ -202,7 +202,7 @@ def test_inputs_and_columns_add():
         assert (upper <= math.log(2) + 32 * radius**2 * (k + np.log(mu))).all()
         assert (lower <= upper).all()
         assert m >= radius**2 / 32
-    # The product k log mu would be too much: the ratio to the lower bound has no bound.
+    # The product k log mu is too much: its ratio to the lower bound grows with min(k, log mu).
     ratio = [
         tokens.frobenius_price("columns", 10, k, mu) / tokens.frobenius_lower_bound(k, mu, 64.0)
         for k, mu in ((64, 1e6), (64, 1e100), (4096, 1e300))
