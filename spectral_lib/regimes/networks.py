@@ -44,7 +44,7 @@ def network(regime: Regime, setting: Setting, profile: float, p: float) -> Netwo
     classes = MatrixClasses.of(
         setting.hidden,
         setting.hidden,
-        s=setting.spectral,
+        s=profile if regime is Regime.POWER_LAW else setting.spectral,
         p=p,
         m=layer["m"],
         log_beta=np.broadcast_to(log_alpha, (setting.depth, layer["m"].size)),
