@@ -90,6 +90,12 @@ def tightened(setting: Setting) -> tuple[Setting, tuple[str, ...]]:
     share = setting.hidden // setting.heads
     if rank > share:
         notes.append(f"the rank of the {2 * setting.heads} head matrices of a layer is {share}")
+        of_heads = spectral * math.sqrt(share)
+        if frobenius is not None and frobenius > of_heads:
+            notes.append(
+                f"frobenius {frobenius:g} of the head matrices tightened to {of_heads:g}, "
+                f"spectral * sqrt({share})"
+            )
     found = {**vars(setting), "spectral": spectral, "frobenius": frobenius}
     return Setting(**found), tuple(notes)
 

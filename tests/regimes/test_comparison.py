@@ -246,3 +246,10 @@ def test_extremes_stay_finite() -> None:
         for row in compare_regimes(**sizes).rows:
             assert math.isfinite(row.log_leading)
             assert row.log_explicit is None or math.isfinite(row.log_explicit)
+
+
+def test_the_frobenius_norm_of_heads_is_tightened_in_words():
+    """A head of rank N/H cannot have a larger Frobenius norm than s sqrt(N/H): the notes say so."""
+    notes = compare_regimes(64, 2, heads=8, frobenius=5).notes
+    assert any("head matrices tightened to 2.82843" in note for note in notes)
+    assert len(compare_regimes(64, 2, heads=8, frobenius=2).notes) == len(notes) - 1
