@@ -17,6 +17,8 @@ _KEYS = {"model_type", "num_hidden_layers"}
 
 def is_module(model: object) -> bool:
     """Whether the object has what a torch module has and this library uses."""
+    if isinstance(model, type):  # the class in place of a model has the methods, but no weights
+        return False
     return all(callable(getattr(model, name, None)) for name in ("state_dict", "named_modules"))
 
 

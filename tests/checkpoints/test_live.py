@@ -164,3 +164,7 @@ def test_transformers_is_not_needed():
     run = [sys.executable, "-c", WITHOUT]
     found = subprocess.run(run, check=True, capture_output=True, text=True).stdout
     assert found == "UnsupportedArchitectureError\n"
+
+
+def test_a_class_is_no_module():
+    refused(CheckpointError, lambda: open_checkpoint(torch.nn.Linear), "of type type")
