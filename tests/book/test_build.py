@@ -15,7 +15,7 @@ import pytest
 from tests.book.site import ROOT
 
 #: Stands for jupyter-book: says that it started, works until it is told to end, writes a page.
-TOOL = """#!{python}
+TOOL = """\
 import os, pathlib, time
 root = pathlib.Path(os.getcwd())
 with open(root / "started", "a") as log:
@@ -42,8 +42,10 @@ class Tree:
             (root / name).touch()
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / "venv"], check=True)
         self.python = root / "venv" / "bin" / "python"
+        (root / "tool.py").write_text(TOOL)
         tool = self.python.with_name("jupyter-book")
-        tool.write_text(TOOL.format(python=sys.executable))
+        # Through a shell: the path of an interpreter after #! must not hold a space.
+        tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{root / "tool.py"}"\n')
         tool.chmod(0o755)
         self.running: list[subprocess.Popen[str]] = []
 
