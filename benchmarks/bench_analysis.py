@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from harness import paired
 from safetensors.numpy import save_file
+from threadpoolctl import threadpool_limits
 
 import spectral_lib
 from spectral_lib.checkpoints import open_checkpoint
@@ -103,13 +104,14 @@ def dense_heads(model: str) -> Callable[[], None]:
 
 
 def factored_heads(model: str, run_layer: Callable[[Factored], object]) -> Callable[[], None]:
-    """Return a function that treats the same products by their factors."""
+    """Return a function that treats the same products by their factors, threaded as `load` is."""
     layers = list(open_checkpoint(model).layers())
 
     def run() -> None:
-        for layer in layers:
-            run_layer(layer.qk)
-            run_layer(layer.vo)
+        with threadpool_limits(limits=1, user_api="blas"):
+            for layer in layers:
+                run_layer(layer.qk)
+                run_layer(layer.vo)
 
     return run
 
