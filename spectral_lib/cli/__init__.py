@@ -15,6 +15,7 @@ from typer.exceptions import TyperException
 
 from spectral_lib.cli.analyze import analyze
 from spectral_lib.cli.bound import bound
+from spectral_lib.cli.grid import app as grid
 from spectral_lib.cli.ledger import ledger
 from spectral_lib.cli.regimes import regimes
 from spectral_lib.cli.streams import discard, settle_streams, sound_streams, unwinding_on_signals
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 for command in (analyze, bound, ledger, regimes):
     app.command()(command)
+app.add_typer(grid)
 
 
 def _print_version(wanted: bool) -> None:

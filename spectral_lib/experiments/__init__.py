@@ -1,0 +1,1 @@
+"""The trained grid: its corpus, its recipe, its training and its publication."""

@@ -1,0 +1,95 @@
+"""Batches of masked-language-model training, each a function of the seed and the step alone."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectral_lib.experiments.recipe import Recipe
+from spectral_lib.experiments.vocabulary import MASK, SEPARATOR, SPECIAL, START
+
+#: Second seed of the held-out masks: no training step has this number.
+HELD_OUT_SEED = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The corpus as two streams of token numbers, uint16."""
+
+    train: np.ndarray
+    held_out: np.ndarray
+
+    @property
+    def digest(self) -> str:
+        """Hash of both streams."""
+        found = hashlib.sha256(self.train.tobytes())
+        found.update(b"held out" + self.held_out.tobytes())
+        return found.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What the model sees, which tokens it must predict, and what they are.
+
+    Attributes
+    ----------
+    tokens
+        int64 [B, T], after masking.
+    chosen
+        bool [B, T], the tokens to predict.
+    targets
+        int64 [m], the true tokens at the m chosen places.
+    """
+
+    tokens: np.ndarray
+    chosen: np.ndarray
+    targets: np.ndarray
+
+
+def training_batch(stream: np.ndarray, recipe: Recipe, step: int) -> Batch:
+    """Return the batch of one step: windows of the stream at random places, masked at random."""
+    rng = np.random.default_rng([recipe.seed, step])
+    starts = rng.integers(0, stream.size - recipe.length + 2, size=recipe.batch)
+    return _masked(_windows(stream, starts, recipe.length), recipe, rng)
+
+
+def held_out_batches(stream: np.ndarray, recipe: Recipe, limit: int | None = None) -> list[Batch]:
+    """Return the held-out text once, in windows side by side, with masks that never change.
+
+    With a limit, about so many of the windows, evenly spaced: the sources follow each other in
+    the text, so that its beginning alone would be another text.
+    """
+    inner = recipe.length - 1
+    starts = np.arange(0, stream.size - inner + 1, inner)
+    starts = starts[:: 1 if limit is None else max(1, starts.size // limit)]
+    rng = np.random.default_rng([recipe.seed, HELD_OUT_SEED])
+    windows = _windows(stream, starts, recipe.length)
+    parts = (windows[i : i + recipe.batch] for i in range(0, len(windows), recipe.batch))
+    return [_masked(part, recipe, rng) for part in parts]
+
+
+def unigram_entropy(stream: np.ndarray) -> float:
+    r"""Return :math:`-\sum_v q_v \log q_v` in nats, q the token frequencies of the stream itself.
+
+    No predictor that ignores the context has a smaller loss on the stream, one that knows q
+    included. Separators are left out, as they are never predicted.
+    """
+    counts = np.bincount(stream[stream != SEPARATOR])
+    frequencies = counts[counts > 0] / counts.sum()
+    return float(-(frequencies * np.log(frequencies)).sum())
+
+
+def _windows(stream: np.ndarray, starts: np.ndarray, length: int) -> np.ndarray:
+    inside = stream[starts[:, None] + np.arange(length - 1)]
+    return np.hstack([np.full((len(starts), 1), START), inside]).astype(np.int64)
+
+
+def _masked(tokens: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> Batch:
+    chosen = (rng.random(tokens.shape) < recipe.masked) & (tokens >= len(SPECIAL))
+    fate = rng.random(tokens.shape)
+    other = rng.integers(len(SPECIAL), recipe.vocabulary, tokens.shape)
+    shown = np.where(chosen & (fate < 0.8), MASK, tokens)
+    shown = np.where(chosen & (fate >= 0.9), other, shown)
+    return Batch(shown, chosen, tokens[chosen])
