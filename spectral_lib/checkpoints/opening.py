@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from spectral_lib.checkpoints.bundled import bundled_directory, bundled_names
 from spectral_lib.checkpoints.checkpoint import Checkpoint
 from spectral_lib.checkpoints.directory import open_directory
 from spectral_lib.checkpoints.files import label, os_reason
@@ -30,7 +31,8 @@ def open_checkpoint(
         In this order: a live torch module with a BERT encoder inside; an existing directory with
         config.json and weights (model.safetensors, its sharded form, or pytorch_model.bin, which
         needs torch; a .bin in torch's format from before 1.6 is loaded whole); a packaged name
-        (``"all-MiniLM-L6-v2"``, ``"antiberty"``); a hub id ``"owner/name"``.
+        (``"all-MiniLM-L6-v2"``, ``"antiberty"``); one that comes with the library
+        (``"grid/L2-N32"``, ``"grid/L4-N64"``); a hub id ``"owner/name"``.
     revision
         Branch, tag or commit of a hub id.
     offline
@@ -64,6 +66,9 @@ def open_checkpoint(
     if isinstance(model, str) and given in PACKAGED:
         _refuse_revision(revision, "a packaged checkpoint")
         return open_directory(packaged_directory(given), given)
+    if isinstance(model, str) and given in bundled_names():
+        _refuse_revision(revision, "a checkpoint of the library")
+        return open_directory(bundled_directory(given), given)
     if isinstance(model, str) and HUB_ID.fullmatch(given):
         directory = download(given, revision=revision, offline=offline)
         return open_directory(directory, hub_name(given, revision))
@@ -72,7 +77,8 @@ def open_checkpoint(
             f"{label(path)}: no such directory, expected one with config.json and weights"
         )
     raise CheckpointError(
-        f"{quote(given)} is no directory, no packaged name ({', '.join(PACKAGED)}) "
+        f"{quote(given)} is no directory, no packaged name "
+        f"({', '.join((*PACKAGED, *bundled_names()))}) "
         "and no hub id of the form owner/name"
     )
 
