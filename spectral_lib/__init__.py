@@ -13,6 +13,7 @@ from importlib.metadata import version
 
 from spectral_lib import proxies
 from spectral_lib.analysis import Analysis, analyze
+from spectral_lib.families import load_family
 from spectral_lib.loading import load
 from spectral_lib.matrices import Factored, Spectrum
 from spectral_lib.notation import CONSISTENT, PAPER, Convention, Kind
@@ -35,6 +36,7 @@ __all__ = [
     "analyze",
     "contribution_curves",
     "load",
+    "load_family",
     "propagate",
     "proxies",
 ]
