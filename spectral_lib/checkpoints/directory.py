@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from spectral_lib.checkpoints.architectures import assemble, check_architecture
 from spectral_lib.checkpoints.checkpoint import Checkpoint
-from spectral_lib.checkpoints.families import assemble, check_architecture
 from spectral_lib.checkpoints.files import label, os_reason, read_json_object
 from spectral_lib.checkpoints.safetensors_file import SafetensorsFile
 from spectral_lib.checkpoints.sharded import ShardedSafetensors

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from spectral_lib.checkpoints import bert
+from spectral_lib.checkpoints.architectures import assemble
 from spectral_lib.checkpoints.checkpoint import Checkpoint
-from spectral_lib.checkpoints.families import assemble
 from spectral_lib.checkpoints.torch_tensors import TorchTensors
 from spectral_lib.errors import CheckpointError
 

@@ -1,4 +1,4 @@
-"""Which model family a checkpoint belongs to."""
+"""Which architecture a checkpoint is of, and who lays out its matrices."""
 
 from __future__ import annotations
 
