@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spectral_lib.errors import DomainError
-from spectral_lib.experiments.batches import unigram_entropy
+from spectral_lib.experiments.batches import own_token_entropy, unigram_entropy
 from spectral_lib.experiments.corpus import SOURCES
 from spectral_lib.experiments.recipe import Recipe
 from spectral_lib.experiments.runner import Prepared
@@ -68,6 +68,7 @@ def publish(runs: Path, recipes: Sequence[Recipe], prepared: Prepared, output: P
         "weights": weights,
         "corpus": {**prepared.corpus, "licences": SOURCES, "tokens": _sizes(prepared)},
         "unigram_entropy": unigram_entropy(prepared.tokens.held_out),
+        "own_token_entropy": own_token_entropy(prepared.tokens.held_out, recipes[0]),
         "environment": {
             "python": platform.python_version(),
             "machine": platform.machine(),
