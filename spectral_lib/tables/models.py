@@ -1,4 +1,4 @@
-"""Tables of one or several models, as data frames: what the book prints beside its figures."""
+"""Tables of one model, by layer and by kind, and of models side by side."""
 
 from __future__ import annotations
 
@@ -6,19 +6,12 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-
-from spectral_lib.errors import MissingExtraError
-
-try:
-    import pandas as pd
-except ImportError as error:
-    raise MissingExtraError(
-        "the tables need pandas; install the extra: pip install 'spectral-lib[frames]'"
-    ) from error
+import pandas as pd
 
 from spectral_lib.analysis import Analysis, analyze
 from spectral_lib.notation import PAPER, Convention, Kind
 from spectral_lib.proxies import log_rank_margin
+from spectral_lib.tables.indices import share_off_zero
 from spectral_lib.transformer import TransformerSpectra
 
 _LN10 = math.log(10)
@@ -97,7 +90,6 @@ def rescaling(
     rows = []
     for factor in factors:
         found = analyze(spectra.rescaled(factor), convention)
-        p_star = np.concatenate([p.ravel() for p in found.spectral.p_star.values()])
         logs = {name: proxy.log / _LN10 for name, proxy in found.proxies.items()}
-        rows.append({"factor": factor, **logs, "share of p* > 0": (p_star > 0).mean()})
+        rows.append({"factor": factor, **logs, "share of p* > 0": share_off_zero(found)})
     return pd.DataFrame(rows).set_index("factor")

@@ -1,0 +1,266 @@
+"""Tables of a family: how norms and proxies grow with width and depth."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from spectral_lib.analysis import analyze
+from spectral_lib.errors import DomainError
+from spectral_lib.families import Family
+from spectral_lib.matrices import Array
+from spectral_lib.notation import PAPER, Convention, Kind
+from spectral_lib.tables.indices import share_off_zero
+from spectral_lib.tables.regression import CommonSlopes, common_slopes
+
+Along = Literal["N", "L"]
+
+_LN10 = math.log(10)
+
+
+def sizes(family: Family, convention: Convention = PAPER) -> pd.DataFrame:
+    """Return one row a member: L, N, H, log10 of its proxies, and the share of matrices off p* = 0.
+
+    ``log10 ratio`` is that of the norm-based proxy of Edelman et al. over the spectral one.
+    """
+    rows = []
+    for spectra in family.members:
+        found = analyze(spectra, convention)
+        logs = {f"log10 {name}": proxy.log / _LN10 for name, proxy in found.proxies.items()}
+        rows.append(
+            {
+                "model": spectra.model,
+                "L": spectra.num_layers,
+                "N": spectra.hidden_size,
+                "H": spectra.num_heads,
+                **logs,
+                "log10 ratio": logs["log10 edelman"] - logs["log10 spectral"],
+                "share of p* > 0": share_off_zero(found),
+            }
+        )
+    return pd.DataFrame(rows).set_index("model")
+
+
+def norm_scaling(family: Family, num_layers: int = 2) -> pd.DataFrame:
+    r"""Return norms against N at one depth: means over layers and heads.
+
+    Returns
+    -------
+    Index ``N``; columns (kind, norm) with the norms spectral, Frobenius, (2,1) (sum over columns
+    of their Euclidean norms) and (1,1) (sum of absolute entries).
+
+    Source: the paper's figure of norms against N at L = 2.
+
+    Raises
+    ------
+    DomainError
+        No member has this depth.
+    """
+    members = [s for s in family.members if s.num_layers == num_layers]
+    if not members:
+        raise DomainError(
+            f"the family {family.name!r} has no model of L {num_layers}, only {family.depths}"
+        )
+    columns = {
+        (kind.value, name): [getattr(spectra[kind], attribute).mean() for spectra in members]
+        for kind in Kind
+        for name, attribute in _NORMS.items()
+    }
+    frame = pd.DataFrame(columns, index=pd.Index([s.hidden_size for s in members], name="N"))
+    return frame.rename_axis(["kind", "norm"], axis=1)
+
+
+def norm_exponents(family: Family, num_layers: int = 2, level: float = 0.95) -> pd.DataFrame:
+    """Return the exponents of N in the norms of :func:`norm_scaling`.
+
+    Least-squares slopes of the log of the mean norm on log N, with the two-sided t-interval at
+    ``level``; what the interval means is said at :func:`growth_exponents`.
+
+    Returns
+    -------
+    Index (kind, norm); columns ``exponent``, ``low``, ``high``, ``residual sd`` (of the natural
+    log) and ``dof``. NaN for a norm that is 0 somewhere.
+
+    Raises
+    ------
+    DomainError
+        Fewer than 3 widths at this depth.
+    """
+    table = norm_scaling(family, num_layers)
+    widths = np.log(table.index.to_numpy(dtype=np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fit = common_slopes(widths, np.zeros(widths.size), np.log(table.to_numpy()))
+    return _exponents(fit, level, table.columns)
+
+
+def proxy_growth(family: Family, along: Along, convention: Convention = PAPER) -> pd.DataFrame:
+    """Return log10 of the proxies against N at fixed L, or against L at fixed N, each from 0.
+
+    Parameters
+    ----------
+    family
+        The models.
+    along
+        The size that varies, ``"N"`` or ``"L"``.
+    convention
+        The choices that move the numbers.
+
+    Returns
+    -------
+    Index: the varying size; columns (proxy, value of the fixed size). Each curve is relative to
+    the smallest size that it has; NaN where the family has no model.
+
+    Source: the paper's figures of both proxies against N and against L. It leaves
+    ``trauger_tewari`` out.
+
+    Raises
+    ------
+    DomainError
+        ``along`` is neither.
+    """
+    x, fixed, logs = _by_size(family, along, convention)
+    columns = {}
+    for name, values in logs.items():
+        for value in np.unique(fixed):
+            there = np.flatnonzero(fixed == value)
+            there = there[np.argsort(x[there])]
+            relative = (values[there] - values[there[0]]) / _LN10
+            columns[name, int(value)] = pd.Series(relative, index=x[there])
+    other = "L" if along == "N" else "N"
+    frame = pd.DataFrame(columns).sort_index().rename_axis(along)
+    return frame.rename_axis(["proxy", other], axis=1)
+
+
+def growth_exponents(
+    family: Family, along: Along, convention: Convention = PAPER, level: float = 0.95
+) -> pd.DataFrame:
+    r"""Return how fast the proxies grow with one size, from all members at once.
+
+    .. math:: \log P_{ij} = a_j + b \log x_i + e_{ij}
+
+    by least squares, with one slope b for all and one intercept a_j for each value of the fixed
+    size. Along L the exponential law :math:`\log P = a_j + c L + e` is fitted too, and the table
+    says which of the two has the smaller residual standard deviation (both are of log P, with
+    equal degrees of freedom).
+
+    Parameters
+    ----------
+    family
+        The models.
+    along
+        The size that varies, ``"N"`` or ``"L"``.
+    convention
+        The choices that move the numbers.
+    level
+        Of the two-sided t-intervals.
+
+    Returns
+    -------
+    Index ``proxy``; columns ``exponent``, ``low``, ``high``, ``residual sd`` (natural log) and
+    ``dof``; along L also ``rate`` (natural log per layer), ``rate low``, ``rate high``,
+    ``rate residual sd`` and ``better law`` (``"power"`` or ``"exponential"``).
+
+    Notes
+    -----
+    With one training run a size, the residuals hold the runs' chance and the law's lack of fit
+    together; the interval takes both for independent normal errors of one variance. It says how
+    well one power law describes these models. It is no interval over seeds, and where the residuals
+    bend (another law fits better) it is too narrow for the slope at either end.
+
+    Raises
+    ------
+    DomainError
+        Fewer than 3 sizes along the axis at equal other size, or a level outside (0, 1).
+    """
+    x, fixed, logs = _by_size(family, along, convention)
+    responses = np.stack(list(logs.values()), axis=1)
+    power = common_slopes(np.log(x), fixed, responses)
+    frame = _exponents(power, level, pd.Index(logs, name="proxy"))
+    if along == "L":
+        exponential = common_slopes(x.astype(np.float64), fixed, responses)
+        half = exponential.half_width(level)
+        frame["rate"] = exponential.slopes
+        frame["rate low"], frame["rate high"] = exponential.slopes - half, exponential.slopes + half
+        frame["rate residual sd"] = exponential.residual_sd
+        better = power.residual_sd <= exponential.residual_sd
+        frame["better law"] = np.where(better, "power", "exponential")
+    return frame
+
+
+def growth_ratio(
+    family: Family, along: Along, convention: Convention = PAPER, level: float = 0.95
+) -> pd.DataFrame:
+    r"""Return how many times faster, in exponents, the norm-based proxies grow than the spectral.
+
+    .. math:: \theta = b_{norm} / b_{spectral}
+
+    for the slopes of :func:`growth_exponents`, with the interval of Fieller's theorem: the
+    residuals of both regressions come from the same models, and their covariance enters.
+
+    Returns
+    -------
+    Index ``proxy`` (the numerator); columns ``ratio``, ``low``, ``high``, ``dof``. The interval is
+    (-inf, inf) where the spectral exponent does not differ from 0 at this level.
+
+    Notes
+    -----
+    Exact for independent normal errors, of any covariance between the two proxies; what such errors
+    stand for is said at :func:`growth_exponents`.
+
+    Source: Fieller (1954).
+
+    Raises
+    ------
+    DomainError
+        As for :func:`growth_exponents`.
+    """
+    x, fixed, logs = _by_size(family, along, convention)
+    names = list(logs)
+    fit = common_slopes(np.log(x), fixed, np.stack(list(logs.values()), axis=1))
+    bottom = names.index("spectral")
+    rows = []
+    for top, name in enumerate(names):
+        if top != bottom:
+            low, high = fit.ratio_interval(top, bottom, level)
+            ratio = fit.slopes[top] / fit.slopes[bottom] if fit.slopes[bottom] else math.nan
+            rows.append({"proxy": name, "ratio": ratio, "low": low, "high": high, "dof": fit.dof})
+    return pd.DataFrame(rows).set_index("proxy")
+
+
+_NORMS = {
+    "spectral": "spectral_norm",
+    "Frobenius": "frobenius_norm",
+    "(2,1)": "norm_21",
+    "(1,1)": "norm_11",
+}
+
+
+def _by_size(
+    family: Family, along: Along, convention: Convention
+) -> tuple[Array, Array, dict[str, Array]]:
+    """Return the varying size, the fixed size, and natural logs of the proxies, by member."""
+    if along not in ("N", "L"):
+        raise DomainError(f"along must be 'N' or 'L', got {along!r}")
+    found = [analyze(spectra, convention) for spectra in family.members]
+    widths = np.array([spectra.hidden_size for spectra in family.members])
+    depths = np.array([spectra.num_layers for spectra in family.members])
+    logs = {
+        name: np.array([analysis.proxies[name].log for analysis in found])
+        for name in found[0].proxies
+    }
+    return (widths, depths, logs) if along == "N" else (depths, widths, logs)
+
+
+def _exponents(fit: CommonSlopes, level: float, index: pd.Index) -> pd.DataFrame:
+    half = fit.half_width(level)
+    columns = {
+        "exponent": fit.slopes,
+        "low": fit.slopes - half,
+        "high": fit.slopes + half,
+        "residual sd": fit.residual_sd,
+        "dof": fit.dof,
+    }
+    return pd.DataFrame(columns, index=index)
