@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import math
 import os
+from collections.abc import Collection, Iterator, Mapping
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager, get_font
+from matplotlib.ticker import MaxNLocator
 
 from spectral_lib.files import replacing
 from spectral_lib.notation import Kind
@@ -18,6 +23,7 @@ from spectral_lib.notation import Kind
 #: that no figure speaks by colour alone.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "P")
 
 KIND_COLOUR = dict(zip(Kind, COLOURS, strict=False))
 KIND_STYLE = dict(zip(Kind, STYLES, strict=False))
@@ -27,6 +33,12 @@ KIND_LABEL = {
     Kind.VO: "value-output",
     Kind.FF_IN: "feed-forward in",
     Kind.FF_OUT: "feed-forward out",
+}
+#: The proxies by the names that tables give them.
+PROXY_LABEL = {
+    "spectral": "spectral (this paper)",
+    "edelman": "Edelman et al., (2,1) norms",
+    "trauger_tewari": "Trauger and Tewari, (1,1) norms",
 }
 
 _DOTS_PER_INCH = 160
@@ -68,7 +80,96 @@ def panels(
     return figure, list(axes.flat)
 
 
-def legend_above(figure: Plot, axis: Axes) -> None:
+def legend_above(figure: Plot, axis: Axes, ncols: int = 2, title: str | None = None) -> None:
     """Put the legend of one panel above all panels, where it hides no data."""
     handles, labels = axis.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=9)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper center",
+        ncols=ncols,
+        title=title,
+        frameon=False,
+        fontsize=9,
+    )
+
+
+def looks() -> Iterator[dict[str, Any]]:
+    """Yield colour, line style and marker of one series after the other, without end."""
+    for colour, style, marker in zip(cycle(COLOURS), cycle(STYLES), cycle(MARKERS), strict=False):
+        yield {"color": colour, "linestyle": style, "marker": marker, "markersize": 4}
+
+
+def kind_look(kind: str) -> dict[str, Any]:
+    """Return colour, line style, marker and label of one kind of matrix."""
+    return {
+        "color": KIND_COLOUR[Kind(kind)],
+        "linestyle": KIND_STYLE[Kind(kind)],
+        "marker": KIND_MARKER[Kind(kind)],
+        "markersize": 4,
+        "label": KIND_LABEL[Kind(kind)],
+    }
+
+
+def ticks_at(axis: XAxis | YAxis, values: Collection[float]) -> None:
+    """Put ticks at the values and nowhere else, as plain numbers."""
+    axis.set_ticks(list(values), [f"{value:g}" for value in values])
+    axis.set_ticks([], minor=True)
+
+
+def whole_ticks(axis: XAxis | YAxis) -> None:
+    """Put ticks at whole numbers, as many as there is room for."""
+    axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def log_ticks(axis: XAxis | YAxis) -> None:
+    """Label a logarithmic axis, once drawn on, at few round numbers, written plainly."""
+    low, high = axis.get_view_interval()
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for mantissas in (
+        (1,),
+        (1, 2, 5),
+        (1, 1.5, 2, 3, 5, 7),
+        (1, 1.2, 1.5, 1.8, 2, 2.5, 3, 4, 6, 8),
+    ):
+        ticks = [m * 10.0**k for k in decades for m in mantissas if low <= m * 10.0**k <= high]
+        if len(ticks) >= 3:
+            break
+    ticks_at(axis, ticks)
+
+
+def grid_of(count: int, *, height: float = 2.4, **shared: Any) -> tuple[Plot, list[Axes]]:
+    """Return a figure of ``count`` panels in two columns, wide enough to be read on a phone."""
+    columns = min(count, 2)
+    figure, axes = panels(
+        columns, rows=math.ceil(count / columns), width=3.2 * columns, height=height, **shared
+    )
+    for spare in axes[count:]:
+        figure.delaxes(spare)
+        axes[count - columns].tick_params(labelbottom=True)  # nothing below shows its ticks
+    return figure, axes[:count]
+
+
+def whiskers(axis: Axes, table: Any, value: str, names: Mapping[Any, str]) -> None:
+    """Draw one row a line: an estimate, its interval from ``low`` to ``high``, and its number."""
+    for row, (_, entry) in enumerate(table.iterrows()):
+        low, high = entry["low"], entry["high"]
+        if math.isfinite(low) and math.isfinite(high):
+            axis.plot([low, high], [row, row], color=COLOURS[0], linewidth=2)
+        axis.plot(entry[value], row, "o", color=COLOURS[0], markersize=5)
+        axis.annotate(
+            f"{entry[value]:.3g}",
+            (entry[value], row),
+            xytext=(0, 5),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+        )
+    axis.set_yticks(range(len(table)), [names.get(key, str(key)) for key in table.index])
+    axis.set_ylim(len(table) - 0.4, -0.6)
+
+
+def label(figure: Plot, x: str, y: str) -> None:
+    """Name the axes of all panels once."""
+    figure.supxlabel(x, fontsize=10)
+    figure.supylabel(y, fontsize=10)

@@ -17,6 +17,7 @@ from spectral_lib.plots.figure import (
     KIND_LABEL,
     KIND_MARKER,
     KIND_STYLE,
+    PROXY_LABEL,
     STYLES,
     Plot,
     drawable,
@@ -28,12 +29,6 @@ from spectral_lib.transformer import TransformerSpectra
 
 if TYPE_CHECKING:
     import pandas as pd
-
-PROXY_LABEL = {
-    "spectral": "spectral (this paper)",
-    "edelman": "Edelman et al., (2,1) norms",
-    "trauger_tewari": "Trauger and Tewari, (1,1) norms",
-}
 
 
 def spectral_decay(spectra: TransformerSpectra) -> Plot:

@@ -27,6 +27,7 @@ from spectral_lib.tables.models import (
     rank_margins,
     rescaling,
 )
+from spectral_lib.tables.parts import growth_parts
 from spectral_lib.tables.spectra import contribution_curves, p_star_histogram, spectral_decay
 from spectral_lib.tables.thresholds import leaving_zero
 from spectral_lib.tables.training import card, loss_curves, training_effect, training_history
@@ -37,6 +38,7 @@ __all__ = [
     "convention_effects",
     "growth_exponents",
     "growth_in_depth",
+    "growth_parts",
     "growth_ratio",
     "heterogeneity",
     "kinds",

@@ -14,6 +14,7 @@ from spectral_lib.families import Family
 from spectral_lib.matrices import Array
 from spectral_lib.notation import PAPER, Convention, Kind
 from spectral_lib.tables.indices import share_off_zero
+from spectral_lib.tables.labels import ordered_index
 from spectral_lib.tables.regression import CommonSlopes, common_slopes
 
 Along = Literal["N", "L"]
@@ -70,7 +71,8 @@ def norm_scaling(family: Family, num_layers: int = 2) -> pd.DataFrame:
         for name, attribute in _NORMS.items()
     }
     frame = pd.DataFrame(columns, index=pd.Index([s.hidden_size for s in members], name="N"))
-    return frame.rename_axis(["kind", "norm"], axis=1)
+    frame.columns = ordered_index(columns, ["kind", "norm"])
+    return frame
 
 
 def norm_exponents(family: Family, num_layers: int = 2, level: float = 0.95) -> pd.DataFrame:
@@ -131,7 +133,8 @@ def proxy_growth(family: Family, along: Along, convention: Convention = PAPER) -
             columns[name, int(value)] = pd.Series(relative, index=x[there])
     other = "L" if along == "N" else "N"
     frame = pd.DataFrame(columns).sort_index().rename_axis(along)
-    return frame.rename_axis(["proxy", other], axis=1)
+    frame.columns = ordered_index(columns, ["proxy", other])
+    return frame
 
 
 def growth_exponents(

@@ -7,6 +7,7 @@ import pandas as pd
 
 from spectral_lib.matrices import Array, Spectrum
 from spectral_lib.notation import Kind
+from spectral_lib.tables.labels import ordered_index
 from spectral_lib.tables.medians import median_over, range_over
 from spectral_lib.transformer import TransformerSpectra
 
@@ -45,7 +46,7 @@ def heterogeneity(spectra: TransformerSpectra) -> pd.DataFrame:
         for layer in range(spectra.num_layers):
             rows[kind.value, layer] = {name: values[layer] for name, values in columns.items()}
     frame = pd.DataFrame.from_dict(rows, orient="index")
-    frame.index = pd.MultiIndex.from_tuples(rows, names=["kind", "layer"])
+    frame.index = ordered_index(rows, ["kind", "layer"])
     return frame
 
 

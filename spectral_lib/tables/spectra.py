@@ -12,6 +12,7 @@ from spectral_lib import proxies
 from spectral_lib.errors import DomainError
 from spectral_lib.families import Family
 from spectral_lib.notation import PAPER, Convention, Kind
+from spectral_lib.tables.labels import ordered_index
 from spectral_lib.tables.medians import median_over
 from spectral_lib.transformer import TransformerSpectra
 
@@ -52,7 +53,9 @@ def spectral_decay(spectra: TransformerSpectra, layers: Iterable[int] = range(4)
         relative = np.exp(log_values - np.where(nonzero, log_values[..., :1], 0.0))
         for layer, median in zip(kept, median_over(relative, nonzero, axis=1), strict=True):
             columns[kind.value, layer] = pd.Series(median, index=np.arange(1, median.size + 1))
-    return pd.DataFrame(columns).rename_axis("j").rename_axis(["kind", "layer"], axis=1)
+    frame = pd.DataFrame(columns).rename_axis("j")
+    frame.columns = ordered_index(columns, ["kind", "layer"])
+    return frame
 
 
 def contribution_curves(
@@ -82,7 +85,8 @@ def contribution_curves(
         for layer, head in np.ndindex(relative[kind].shape[:2])
     }
     frame = pd.DataFrame(columns, index=pd.Index(curves.p, name="p"))
-    return frame.rename_axis(["kind", "layer", "head"], axis=1)
+    frame.columns = ordered_index(columns, ["kind", "layer", "head"])
+    return frame
 
 
 def p_star_histogram(

@@ -13,6 +13,7 @@ from spectral_lib.matrices import Array
 from spectral_lib.notation import PAPER, Convention, Kind
 from spectral_lib.propagation import propagate
 from spectral_lib.proxies import log_rank_margin
+from spectral_lib.tables.labels import ordered_index
 from spectral_lib.transformer import TransformerSpectra
 
 _LN10 = math.log(10)
@@ -45,20 +46,29 @@ def leaving_zero(spectra: TransformerSpectra, convention: Convention = PAPER) ->
     rescaled = _margins_under_rescaling(spectra, convention, margins)
     rows = {}
     for name, kinds in {**{kind.value: (kind,) for kind in Kind}, "all": tuple(Kind)}.items():
-        row = {}
-        for milestone, share in _MILESTONES.items():
-
-            def margin(
-                log_factor: float, kinds: tuple[Kind, ...] = kinds, share: float = share
-            ) -> float:
-                return _order_statistic(rescaled(log_factor), kinds, share)
-
-            row["log10 scale factor", milestone] = -margin(0.0) / _LN10
-            row["log10 weight factor", milestone] = _root(margin) / _LN10
-        rows[name] = row
+        found = {
+            milestone: _thresholds(rescaled, kinds, share)
+            for milestone, share in _MILESTONES.items()
+        }
+        rows[name] = {
+            (f"log10 {factor} factor", milestone): found[milestone][place] / _LN10
+            for place, factor in enumerate(("scale", "weight"))
+            for milestone in found
+        }
     frame = pd.DataFrame.from_dict(rows, orient="index")
-    frame.columns = pd.MultiIndex.from_tuples(frame.columns, names=["factor", "matrices"])
-    return frame.sort_index(axis=1, level=0, sort_remaining=False).rename_axis("kind")
+    frame.columns = ordered_index(frame.columns, ["factor", "matrices"])
+    return frame.rename_axis("kind")
+
+
+def _thresholds(
+    rescaled: Callable[[float], dict[Kind, Array]], kinds: tuple[Kind, ...], share: float
+) -> tuple[float, float]:
+    """Return the natural logs of the factors on the scales and on the weights."""
+
+    def margin(log_factor: float) -> float:
+        return _order_statistic(rescaled(log_factor), kinds, share)
+
+    return -margin(0.0), _root(margin)
 
 
 def _margins_under_rescaling(

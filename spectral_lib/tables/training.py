@@ -13,6 +13,7 @@ from spectral_lib.errors import DomainError
 from spectral_lib.families import Family
 from spectral_lib.notation import PAPER, Convention, Kind
 from spectral_lib.tables.indices import share_off_zero
+from spectral_lib.tables.labels import ordered_index
 from spectral_lib.transformer import TransformerSpectra
 
 _LN10 = math.log(10)
@@ -45,8 +46,9 @@ def training_effect(family: Family, convention: Convention = PAPER) -> pd.DataFr
     if not rows:
         raise DomainError(f"the family {family.name!r} holds no initial weights to compare with")
     frame = pd.DataFrame.from_dict(rows, orient="index").infer_objects()
-    frame.index = pd.MultiIndex.from_tuples(rows, names=["L", "N"])
-    return frame.rename_axis(["quantity", "weights"], axis=1)
+    frame.index = ordered_index(rows, ["L", "N"])
+    frame.columns = ordered_index(frame.columns, ["quantity", "weights"])
+    return frame
 
 
 def training_history(family: Family, model: str, convention: Convention = PAPER) -> pd.DataFrame:
@@ -90,7 +92,9 @@ def loss_curves(family: Family) -> pd.DataFrame:
     }
     if not columns:
         raise DomainError(f"the family {family.name!r} comes without losses")
-    return pd.DataFrame(columns).sort_index().rename_axis("step").rename_axis(["L", "N"], axis=1)
+    frame = pd.DataFrame(columns).sort_index().rename_axis("step")
+    frame.columns = ordered_index(columns, ["L", "N"])
+    return frame
 
 
 def card(family: Family) -> pd.DataFrame:
