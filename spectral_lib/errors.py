@@ -27,6 +27,10 @@ class HubError(SpectralLibError):
     """A model hub could not deliver what was asked of it."""
 
 
+class HubUnreachableError(HubError):
+    """The hub does not answer, or asks to come back later: whatever else is asked fails too."""
+
+
 class StaleFileError(SpectralLibError):
     """A stored spectra file is damaged, or of a schema that this version does not read."""
 

@@ -7,16 +7,27 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from spectral_lib.checkpoints.directory import CONFIG, FORMATS
 from spectral_lib.checkpoints.sharded import read_weight_map
 from spectral_lib.checkpoints.source import quote
-from spectral_lib.errors import HubError, MissingExtraError, one_line
+from spectral_lib.checkpoints.transfer import (
+    SERVER_ERRORS,
+    TOO_MANY_REQUESTS,
+    RemoteFile,
+    please_wait,
+)
+from spectral_lib.errors import HubError, HubUnreachableError, MissingExtraError, one_line
+
+T = TypeVar("T")
 
 #: Seconds that the hub has for its first answer, the repetitions of the hub library included.
 PATIENCE = 30.0
-TOO_MANY_REQUESTS, SERVER_ERRORS = 429, 500
+#: The hashes that the hub gives as ETag: git's SHA-1 of small files, the SHA-256 of large ones.
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
@@ -55,6 +66,13 @@ def download(repo: str, *, revision: str | None, offline: bool | None) -> Path:
     raise HubError(f"{where}: no supported weights, expected one of {', '.join(FORMATS)}")
 
 
+def _missing_extra(repo: str) -> MissingExtraError:
+    return MissingExtraError(
+        f"the hub id {repo} needs huggingface_hub: pip install 'spectral-lib[hub]', "
+        "or download the checkpoint and give its directory"
+    )
+
+
 def hub_name(repo: str, revision: str | None) -> str:
     """Return ``owner/name``, or ``owner/name@revision`` where one was asked for."""
     return repo if revision is None else f"{repo}@{one_line(revision, 60)}"
@@ -68,10 +86,7 @@ def _why_offline(repo: str, revision: str | None, offline: bool | None) -> str |
     try:
         from huggingface_hub import constants, errors, get_hf_file_metadata, hf_hub_url
     except ImportError as error:
-        raise MissingExtraError(
-            f"the hub id {repo} needs huggingface_hub: pip install 'spectral-lib[hub]', "
-            "or download the checkpoint and give its directory"
-        ) from error
+        raise _missing_extra(repo) from error
     if offline or constants.HF_HUB_OFFLINE:
         return "offline"
     try:
@@ -88,8 +103,8 @@ def _why_offline(repo: str, revision: str | None, offline: bool | None) -> str |
     return None
 
 
-def _within(seconds: float, ask: Callable[[], object]) -> None:
-    """Call ``ask``, and stop waiting after ``seconds``, whatever a server says or drips.
+def _within(seconds: float, ask: Callable[[], T]) -> T:
+    """Return what ``ask`` does; wait ``seconds`` and no longer, whatever a server says or drips.
 
     The hub library bounds each read, but not their number, and obeys any Retry-After.
 
@@ -98,11 +113,12 @@ def _within(seconds: float, ask: Callable[[], object]) -> None:
     TimeoutError
         No answer in time.
     """
+    found: list[T] = []
     failure: list[BaseException] = []
 
     def answer() -> None:
         try:
-            ask()
+            found.append(ask())
         except BaseException as error:  # raised again below, in the thread that asked
             failure.append(error)
 
@@ -113,6 +129,7 @@ def _within(seconds: float, ask: Callable[[], object]) -> None:
         raise TimeoutError(f"no answer within {seconds:g} s")
     if failure:
         raise failure[0]
+    return found[0]
 
 
 def _fetch(repo: str, file: str, revision: str | None, why_offline: str | None) -> Path | None:
@@ -121,7 +138,7 @@ def _fetch(repo: str, file: str, revision: str | None, why_offline: str | None) 
 
     where, cached_only = hub_name(repo, revision), why_offline is not None
     try:
-        with _quiet():
+        with _quiet(), _refusals(where):
             found = hf_hub_download(repo, file, revision=revision, local_files_only=cached_only)
     except errors.LocalEntryNotFoundError as error:
         cause = one_line(error.__cause__ or error, 120)
@@ -129,17 +146,86 @@ def _fetch(repo: str, file: str, revision: str | None, why_offline: str | None) 
             f"{where}: {why_offline or f'the hub cannot be reached ({cause})'}, and {file} is not "
             "in the cache; run once with a connection, or give the directory of a local copy"
         ) from error
+    except errors.EntryNotFoundError:
+        return None
+    except HubError:
+        raise
+    except Exception as error:
+        raise HubError(f"{where}: download of {file} failed: {one_line(error, 160)}") from error
+    return Path(found)
+
+
+@dataclass(frozen=True)
+class HubFile(RemoteFile):
+    """A file on the hub, and the commit of the repository that it belongs to."""
+
+    commit: str = ""
+
+
+def announce(repo: str, file: str, revision: str | None) -> HubFile | None:
+    """Ask the hub for a file's length, hash and commit; None where the repository has it not.
+
+    One question, without repetition.
+
+    Raises
+    ------
+    HubUnreachableError
+        The hub does not answer, or asks to come back later.
+    HubError
+        Repository or revision is not there, access is denied, or the answer has no hash.
+    MissingExtraError
+        huggingface_hub is not installed.
+    """
+    try:
+        from huggingface_hub import errors, get_hf_file_metadata, get_token, hf_hub_url
+    except ImportError as error:
+        raise _missing_extra(repo) from error
+    where = hub_name(repo, revision)
+    try:
+        url = hf_hub_url(repo, file, revision=revision)
+        with _quiet(), _refusals(where):
+            answer = _within(PATIENCE, lambda: get_hf_file_metadata(url))
+    except errors.EntryNotFoundError:
+        return None
+    except HubError:
+        raise
+    except errors.HfHubHTTPError as error:
+        status = error.response.status_code
+        if status == TOO_MANY_REQUESTS:
+            wait = please_wait(error.response.headers.get("Retry-After"))
+            raise HubUnreachableError(f"{where}: {wait}") from error
+        if status >= SERVER_ERRORS:
+            raise HubUnreachableError(
+                f"{where}: the hub cannot be reached (status {status})"
+            ) from error
+        raise HubError(f"{where}: the hub refuses {file} (status {status})") from error
+    except ValueError as error:
+        raise HubError(f"{where}: {one_line(error, 160)}") from error
+    except Exception as error:  # the HTTP library behind the hub's differs between versions
+        raise HubUnreachableError(
+            f"{where}: the hub cannot be reached ({one_line(error, 120)})"
+        ) from error
+    commit, size, digest = answer.commit_hash, answer.size, answer.etag
+    if commit is None or size is None or digest is None or not _HASH.fullmatch(digest):
+        raise HubError(f"{where}: the hub states no commit, length or hash of {file}")
+    token = get_token()
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return HubFile(f"{where}: {file}", url, size, digest, headers, commit)
+
+
+@contextmanager
+def _refusals(where: str) -> Iterator[None]:
+    """Say in one line what the hub says of a whole repository."""
+    from huggingface_hub import errors
+
+    try:
+        yield
     except errors.GatedRepoError as error:
         raise HubError(f"{where}: access is gated; accept its terms and log in") from error
     except errors.RepositoryNotFoundError as error:
         raise HubError(f"{where}: no such repository on the hub, or it is private") from error
     except errors.RevisionNotFoundError as error:
         raise HubError(f"{where}: the repository has no such revision") from error
-    except errors.EntryNotFoundError:
-        return None
-    except Exception as error:
-        raise HubError(f"{where}: download of {file} failed: {one_line(error, 160)}") from error
-    return Path(found)
 
 
 @contextmanager

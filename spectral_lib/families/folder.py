@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from spectral_lib.files import replacing
 from spectral_lib.transformer import TransformerSpectra
 
 MANIFEST = "manifest.json"
+#: Far above what a family holds; a larger file is something else, and is not read.
+MAX_MANIFEST_BYTES, MAX_FILE_BYTES = 16 << 20, 256 << 20
 #: Raised whenever a key of the manifest changes its name or meaning.
 SCHEMA_VERSION = 1
 
@@ -32,13 +35,15 @@ def read_family(folder: Path) -> Family:
     try:
         members, snapshots = [], {}
         for entry in manifest["members"]:
+            model, files = entry["model"], entry["spectra"]
+            if isinstance(files, str):  # a checkpoint without its history
+                members.append(_spectra(folder, manifest, model, files))
+                continue
             steps = {
-                int(step): TransformerSpectra.load(verified(folder, manifest, file))
-                for step, file in entry["spectra"].items()
+                int(step): _spectra(folder, manifest, model, file) for step, file in files.items()
             }
             members.append(steps[max(steps)])
-            if len(steps) > 1:
-                snapshots[entry["model"]] = steps
+            snapshots[model] = steps
         losses = {}
         if "losses" in manifest:
             with np.load(verified(folder, manifest, manifest["losses"])) as stored:
@@ -62,9 +67,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
+        _require_modest(path, MAX_MANIFEST_BYTES)
         manifest = json.loads(path.read_text(encoding="utf-8"))
         version = manifest["schema_version"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StaleFileError(f"{path}: not a readable manifest ({one_line(error, 120)})") from error
     if version != SCHEMA_VERSION:
         raise StaleFileError(f"{path}: schema version {version!r}, expected {SCHEMA_VERSION}")
@@ -77,8 +83,8 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any], files: Mapping[str
     Parameters
     ----------
     manifest
-        ``family``, ``title``, ``members`` (a model name and the spectra file of each step), and
-        what else is to be known about the family.
+        ``family``, ``title``, ``members`` (``model`` and ``spectra``: the file, or a file for each
+        step of the training), and what else is to be known about the family.
     files
         SHA-256 by path below the folder.
     """
@@ -100,17 +106,43 @@ def verified(folder: Path, manifest: Mapping[str, Any], file: str) -> Path:
     Raises
     ------
     StaleFileError
-        The file is missing, or not the one that was written.
+        The file is missing, or not the one that was written; the manifest has no such file, or
+        its name leaves the folder.
     """
-    path = folder / file
-    expected = manifest["files"].get(file)
+    name, expected = PurePosixPath(file), manifest["files"].get(file)
+    if expected is None or name.is_absolute() or ".." in name.parts or "\\" in file:
+        raise StaleFileError(f"{folder / MANIFEST}: names no file {one_line(repr(file), 120)}")
+    path = folder / name
     try:
+        _require_modest(path, MAX_FILE_BYTES)
         found = file_sha256(path)
     except OSError as error:
-        raise StaleFileError(f"{path}: cannot be read: {error.strerror}") from error
+        raise StaleFileError(f"{path}: cannot be read: {error.strerror or error}") from error
     if found != expected:
         raise StaleFileError(f"{path}: its SHA-256 is not the one in {MANIFEST}; restore the file")
     return path
+
+
+def _spectra(
+    folder: Path, manifest: Mapping[str, Any], model: str, file: str
+) -> TransformerSpectra:
+    path = verified(folder, manifest, file)
+    spectra = TransformerSpectra.load(path)
+    if spectra.model != model:
+        raise StaleFileError(
+            f"{path}: expected the spectra of {one_line(repr(model), 120)}, these are of "
+            f"{one_line(repr(spectra.model), 120)}"
+        )
+    return spectra
+
+
+def _require_modest(path: Path, limit: int) -> None:
+    """Raise OSError unless the path leads to a regular file of at most ``limit`` bytes."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError("it is not a regular file")
+    if status.st_size > limit:
+        raise OSError(f"it has {status.st_size} bytes, expected at most {limit}")
 
 
 def _curve(stored: Mapping[str, np.ndarray], model: str) -> LossCurve:

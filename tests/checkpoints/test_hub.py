@@ -10,100 +10,28 @@ import subprocess
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from spectral_lib.checkpoints import hub, open_checkpoint
 from spectral_lib.errors import CheckpointError, HubError, MissingExtraError
+from tests.hub import COMMITS, REPO, constants, serving
 
 from .models import CONFIG, read_all, refused, state, write, write_config
 from .test_sharded import INDEX, SHARDS, write_sharded
 
-constants = pytest.importorskip("huggingface_hub.constants")
-
-REPO = "owner/tiny"
-COMMITS = {"main": "a" * 40, "v2": "b" * 40}
-
-
-class Hub:
-    """Serves files the way the hub's resolve endpoint does, and writes down what was asked."""
-
-    def __init__(self):
-        self.files: dict[tuple[str, str], bytes] = {}
-        self.asked: list[str] = []
-        self.refusal: tuple[int, str] | None = None
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_HEAD(self):
-                outer.answer(self, body=False)
-
-            def do_GET(self):
-                outer.answer(self, body=True)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def publish(self, directory, revision="main"):
-        for path in directory.iterdir():
-            self.files[revision, path.name] = path.read_bytes()
-
-    def answer(self, request, *, body):
-        repo, _, rest = request.path.lstrip("/").partition("/resolve/")
-        revision, _, name = rest.partition("/")
-        revision = next((r for r, commit in COMMITS.items() if commit == revision), revision)
-        if name:  # the hub library also asks its API for the list of files, in vain
-            self.asked.append(f"{request.command} {name}")
-        content = self.files.get((revision, name), b"")
-        if self.refusal:
-            status, code = self.refusal
-        elif repo != REPO:
-            status, code = 404, "RepoNotFound"
-        elif revision not in COMMITS:
-            status, code = 404, "RevisionNotFound"
-        elif (revision, name) not in self.files:
-            status, code = 404, "EntryNotFound"
-        else:
-            status, code = 200, ""
-        request.send_response(status)
-        request.send_header("X-Repo-Commit", COMMITS.get(revision, "c" * 40))
-        request.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
-        request.send_header("Content-Length", str(len(content)))
-        if code:
-            request.send_header("X-Error-Code", code)
-        request.end_headers()
-        if body:
-            request.wfile.write(content)
-
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    stand_in = Hub()
-    template = stand_in.url + "/{repo_id}/resolve/{revision}/{filename}"
-    monkeypatch.setattr(constants, "ENDPOINT", stand_in.url)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setenv("HF_TOKEN_PATH", str(tmp_path / "no-token"))
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)  # between the hub library's retries
-    monkeypatch.chdir(tmp_path)
-    yield stand_in
-    stand_in.server.shutdown()
-    stand_in.server.server_close()
+    with serving(tmp_path, monkeypatch) as stand_in:
+        yield stand_in
 
 
 def test_download_then_cache(server, tmp_path):
     server.publish(write(tmp_path / "m"))
     checkpoint = open_checkpoint(REPO)
     read_all(REPO)
-    content = server.files["main", "model.safetensors"]
+    content = server.files[REPO, "main", "model.safetensors"]
     assert (checkpoint.name, checkpoint.num_layers) == (REPO, 3)
     assert checkpoint.sha256() == hashlib.sha256(content).hexdigest()
     gets = [line for line in server.asked if line.startswith("GET")]
@@ -117,8 +45,7 @@ def test_download_then_cache(server, tmp_path):
 def test_cache_serves_when_the_hub_is_gone(server, tmp_path):
     server.publish(write(tmp_path / "m"))
     read_all(REPO)
-    server.server.shutdown()
-    server.server.server_close()
+    server.close()
     read_all(REPO)
 
 
@@ -168,7 +95,7 @@ def test_offline_and_not_cached(server, monkeypatch):
 
 def test_offline_with_half_a_cache(server, tmp_path):
     server.publish(write(tmp_path / "m"))
-    server.files.pop(("main", "model.safetensors"))
+    server.files.pop((REPO, "main", "model.safetensors"))
     refused(HubError, lambda: open_checkpoint(REPO), "no supported weights", "pytorch_model.bin")
     refused(HubError, lambda: open_checkpoint(REPO, offline=True), "model.safetensors is not in")
 
@@ -177,7 +104,7 @@ def test_repository_without_what_is_needed(server, tmp_path):
     refused(HubError, lambda: open_checkpoint("owner/absent"), "owner/absent", "no such repository")
     refused(HubError, lambda: open_checkpoint(REPO), "no config.json")
     server.publish(write_sharded(tmp_path / "m"))
-    del server.files["main", SHARDS[1]]
+    del server.files[REPO, "main", SHARDS[1]]
     refused(HubError, lambda: open_checkpoint(REPO), INDEX, SHARDS[1])
 
 
@@ -197,14 +124,13 @@ def test_refusals(server, status, code, part):
 
 def test_connection_refused_is_said_at_once(server, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("no retry was expected"))
-    server.server.shutdown()
-    server.server.server_close()
+    server.close()
     refused(HubError, lambda: open_checkpoint(REPO), REPO, "cannot be reached", "refused")
 
 
 def test_damaged_download_is_named(server, tmp_path):
     server.publish(write(tmp_path / "m"))
-    server.files["main", "config.json"] = b"<html>"
+    server.files[REPO, "main", "config.json"] = b"<html>"
     refused(CheckpointError, lambda: open_checkpoint(REPO), "config.json", "not valid JSON")
 
 
