@@ -41,6 +41,9 @@ PROXY_LABEL = {
     "trauger_tewari": "Trauger and Tewari, (1,1) norms",
 }
 
+#: First digits of the ticks of a logarithmic axis, from few to many.
+_ROUND = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+
 _DOTS_PER_INCH = 160
 
 
