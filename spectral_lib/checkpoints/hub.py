@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from spectral_lib.checkpoints.directory import CONFIG, FORMATS
+from spectral_lib.checkpoints.patience import within
 from spectral_lib.checkpoints.sharded import read_weight_map
 from spectral_lib.checkpoints.source import quote
 from spectral_lib.checkpoints.transfer import (
@@ -21,8 +20,6 @@ from spectral_lib.checkpoints.transfer import (
     please_wait,
 )
 from spectral_lib.errors import HubError, HubUnreachableError, MissingExtraError, one_line
-
-T = TypeVar("T")
 
 #: Seconds that the hub has for its first answer, the repetitions of the hub library included.
 PATIENCE = 30.0
@@ -91,7 +88,7 @@ def _why_offline(repo: str, revision: str | None, offline: bool | None) -> str |
         return "offline"
     try:
         url = hf_hub_url(repo, CONFIG, revision=revision)
-        _within(PATIENCE, lambda: get_hf_file_metadata(url))
+        within(PATIENCE, lambda: get_hf_file_metadata(url))
     except errors.HfHubHTTPError as error:
         status = error.response.status_code
         if status == TOO_MANY_REQUESTS or status >= SERVER_ERRORS:
@@ -101,35 +98,6 @@ def _why_offline(repo: str, revision: str | None, offline: bool | None) -> str |
     except Exception as error:  # the HTTP library behind the hub's differs between versions
         return f"the hub cannot be reached ({one_line(error, 120)})"
     return None
-
-
-def _within(seconds: float, ask: Callable[[], T]) -> T:
-    """Return what ``ask`` does; wait ``seconds`` and no longer, whatever a server says or drips.
-
-    The hub library bounds each read, but not their number, and obeys any Retry-After.
-
-    Raises
-    ------
-    TimeoutError
-        No answer in time.
-    """
-    found: list[T] = []
-    failure: list[BaseException] = []
-
-    def answer() -> None:
-        try:
-            found.append(ask())
-        except BaseException as error:  # raised again below, in the thread that asked
-            failure.append(error)
-
-    thread = threading.Thread(target=answer, daemon=True)  # not waited for at exit
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        raise TimeoutError(f"no answer within {seconds:g} s")
-    if failure:
-        raise failure[0]
-    return found[0]
 
 
 def _fetch(repo: str, file: str, revision: str | None, why_offline: str | None) -> Path | None:
@@ -184,7 +152,7 @@ def announce(repo: str, file: str, revision: str | None) -> HubFile | None:
     try:
         url = hf_hub_url(repo, file, revision=revision)
         with _quiet(), _refusals(where):
-            answer = _within(PATIENCE, lambda: get_hf_file_metadata(url))
+            answer = within(PATIENCE, lambda: get_hf_file_metadata(url))
     except errors.EntryNotFoundError:
         return None
     except HubError:

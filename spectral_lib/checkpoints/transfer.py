@@ -19,13 +19,14 @@ from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 
+from spectral_lib.checkpoints.patience import within
 from spectral_lib.errors import HubError, HubUnreachableError, OutputError, one_line
 
 #: Called with the number of bytes that are there and the number of bytes in all.
 ByteProgress = Callable[[int, int], None]
 
 CHUNK = 1 << 16
-#: Tries in a row that bring no new byte; the pauses between them double from one second.
+#: Tries in a row that bring less than a chunk; the pauses between them double from one second.
 ATTEMPTS = 5
 #: Seconds that the server may be silent, and in which it must send at least ``CHUNK`` bytes.
 PATIENCE = 30.0
@@ -119,7 +120,7 @@ def _complete(remote: RemoteFile, part: Path, progress: ByteProgress) -> None:
             reason = f"status {error.code}"
         except (OSError, http.client.HTTPException) as error:
             reason = one_line(getattr(error, "reason", None) or error, 120)
-        failures = 0 if _size(part) > have else failures + 1
+        failures = 0 if _size(part) >= have + CHUNK else failures + 1
         if failures == ATTEMPTS:
             raise HubUnreachableError(f"{remote.name}: the hub cannot be reached ({reason})")
         if failures:
@@ -136,7 +137,7 @@ def _append(remote: RemoteFile, part: Path, progress: ByteProgress) -> None:
         request.add_unredirected_header(name, value)
     if have:
         request.add_header("Range", f"bytes={have}-")
-    with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+    with within(PATIENCE, lambda: urllib.request.urlopen(request, timeout=PATIENCE)) as response:
         start = _start(response)
         if start not in (0, have):
             raise http.client.HTTPException(f"asked for byte {have} on, got byte {start} on")
