@@ -14,6 +14,9 @@ from spectral_lib.errors import OutputError
 #: Longest suffix in bytes that a temporary name keeps; a format's own is far shorter.
 MAX_SUFFIX = 16
 
+#: How a temporary name begins: a process that was killed leaves such a file behind.
+TEMPORARY = ".spectral-lib-"
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -33,7 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     suffix = target.suffix if len(os.fsencode(target.suffix)) <= MAX_SUFFIX else ""
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".spectral-lib-", suffix=suffix)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY, suffix=suffix)
         os.close(handle)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error

@@ -71,7 +71,9 @@ def _run(arguments: list[str] | None) -> int:
         code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
-        return _fail(f"{one_line(error.format_message())} (see {PROGRAM} --help)")
+        context = getattr(error, "ctx", None)  # of the command that was misused
+        command = PROGRAM if context is None else context.command_path
+        return _fail(f"{one_line(error.format_message())} (see {command} --help)")
     except SpectralLibError as error:
         return _fail(one_line(error, limit=600))
     except BrokenPipeError:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -13,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from spectral_lib.errors import DomainError
+from spectral_lib.errors import DomainError, OutputError, StaleFileError
 from spectral_lib.experiments.batches import own_token_entropy, unigram_entropy
 from spectral_lib.experiments.corpus import SOURCES
+from spectral_lib.experiments.preparation import Prepared
 from spectral_lib.experiments.recipe import Recipe
-from spectral_lib.experiments.runner import Prepared
 from spectral_lib.experiments.state import TrainingState, read_state, run_digest, spectra_path
 from spectral_lib.families import FAMILIES
-from spectral_lib.families.folder import MANIFEST, file_sha256, write_manifest
-from spectral_lib.files import replacing
+from spectral_lib.families.folder import file_sha256, read_manifest, write_manifest
+from spectral_lib.files import TEMPORARY
 
 #: Models whose weights are published beside their spectra.
 WEIGHTS = ("L2-N32", "L4-N64")
@@ -32,33 +34,84 @@ _LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
 def publish(runs: Path, recipes: Sequence[Recipe], prepared: Prepared, output: Path) -> None:
     """Write spectra, losses, weights and manifest of finished runs as a family's folder.
 
-    The manifest is removed first and written last, so that an interrupted publication is no
-    family rather than a mixture of two.
+    The folder is written beside ``output`` and takes its place when it is whole. Between the two
+    renames that this takes there is no family at ``output``, and never a mixture of two.
 
     Raises
     ------
+    DamagedStateError, OtherRunError
+        A run cannot be read.
     DomainError
         A run is not finished.
+    OutputError
+        ``output`` is something else than a family's folder or an empty one, or cannot be written.
     """
     states = {recipe.name: _finished(runs, recipe, prepared) for recipe in recipes}
-    output.mkdir(parents=True, exist_ok=True)
-    (output / MANIFEST).unlink(missing_ok=True)
-    members = [_member(runs, recipe, states[recipe.name], output) for recipe in recipes]
+    with _replacing_family(output) as folder:
+        _write(folder, runs, recipes, states, prepared)
+
+
+def check_family_output(output: Path) -> None:
+    """Fail before the work where a family could not be written after it.
+
+    Raises
+    ------
+    OutputError
+        ``output`` is something else than a family's folder or an empty one.
+    """
+    try:
+        if any(output.iterdir()):
+            read_manifest(output)
+    except FileNotFoundError:
+        return
+    except StaleFileError as error:
+        raise OutputError(f"cannot write {output}: it is not empty and holds no family") from error
+    except OSError as error:
+        raise OutputError(f"cannot write {output}: {error.strerror}") from error
+
+
+@contextmanager
+def _replacing_family(output: Path) -> Iterator[Path]:
+    check_family_output(output)
+    target = Path(os.path.realpath(output))
+    fresh, former = (target.with_name(f"{TEMPORARY}{target.name}-{n}") for n in ("new", "old"))
+    try:
+        for left in (fresh, former):
+            shutil.rmtree(left, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        yield fresh
+        if target.exists():
+            target.rename(former)
+        fresh.rename(target)
+    except OSError as error:
+        raise OutputError(f"cannot write {output}: {error.strerror or error}") from error
+    finally:
+        for left in (fresh, former):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _write(
+    folder: Path,
+    runs: Path,
+    recipes: Sequence[Recipe],
+    states: Mapping[str, TrainingState],
+    prepared: Prepared,
+) -> None:
+    members = [_member(runs, recipe, states[recipe.name], folder) for recipe in recipes]
     curves: dict[str, Any] = {
         f"{recipe.model}.{array}": values
         for recipe in recipes
         for array, values in _curves(states[recipe.name]).items()
     }
-    with replacing(output / "losses.npz") as temporary, temporary.open("wb") as stream:
-        np.savez_compressed(stream, **curves)
+    np.savez_compressed(folder / "losses.npz", **curves)
     weights = {
-        recipe.name: write_weights(recipe, states[recipe.name], output / "weights" / recipe.name)
+        recipe.name: write_weights(recipe, states[recipe.name], folder / "weights" / recipe.name)
         for recipe in recipes
         if recipe.name in WEIGHTS
     }
-    with replacing(output / "weights" / "vocab.txt") as temporary:
-        temporary.write_text("\n".join(prepared.vocabulary) + "\n", encoding="utf-8")
-    written = sorted(path for path in output.rglob("*") if path.is_file())
+    (folder / "weights").mkdir(exist_ok=True)
+    pieces = "".join(f"{piece}\n" for piece in prepared.vocabulary)
+    (folder / "weights" / "vocab.txt").write_text(pieces, encoding="utf-8")
     manifest = {
         "family": "grid",
         "title": FAMILIES["grid"],
@@ -75,8 +128,9 @@ def publish(runs: Path, recipes: Sequence[Recipe], prepared: Prepared, output: P
             **{name: version(name) for name in _LIBRARIES},
         },
     }
-    hashes = {path.relative_to(output).as_posix(): file_sha256(path) for path in written}
-    write_manifest(output, manifest, hashes)
+    written = sorted(path for path in folder.rglob("*") if path.is_file())
+    hashes = {path.relative_to(folder).as_posix(): file_sha256(path) for path in written}
+    write_manifest(folder, manifest, hashes)
 
 
 def write_weights(recipe: Recipe, state: TrainingState, folder: Path) -> str:
@@ -99,12 +153,11 @@ def _member(runs: Path, recipe: Recipe, state: TrainingState, output: Path) -> d
     from spectral_lib.experiments.training import new_model
 
     folder = output / "spectra" / recipe.name
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True)
     spectra = {}
     for step in recipe.snapshots:
         source = spectra_path(runs / recipe.name, step)
-        with replacing(folder / source.name) as temporary:
-            shutil.copyfile(source, temporary)
+        shutil.copyfile(source, folder / source.name)
         spectra[str(step)] = f"spectra/{recipe.name}/{source.name}"
     return {
         "model": recipe.model,

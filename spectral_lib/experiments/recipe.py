@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from spectral_lib.errors import DomainError
 
 #: L and N of the grid: the depths of the paper's 24 checkpoints, and widths that two cores train.
 DEPTHS = (2, 4, 6, 8, 10, 12)
@@ -63,6 +65,11 @@ class Recipe:
         """Name that the library gives the model, as in ``grid/L2-N32``."""
         return f"grid/{self.name}"
 
+    @property
+    def cost(self) -> float:
+        """About proportional to the time that the training takes: steps times L N^1.3."""
+        return self.steps * self.num_layers * math.pow(self.hidden_size, 1.3)
+
 
 def grid() -> tuple[Recipe, ...]:
     """Return the recipes of the 24 models, the most expensive first.
@@ -74,4 +81,42 @@ def grid() -> tuple[Recipe, ...]:
         for depth in DEPTHS
         for width in WIDTHS
     )
-    return tuple(sorted(recipes, key=lambda r: -r.num_layers * r.hidden_size**1.3))
+    return tuple(sorted(recipes, key=lambda recipe: -recipe.cost))
+
+
+def rehearsal(recipe: Recipe, steps: int) -> Recipe:
+    """Return the recipe over another number of steps.
+
+    The warm-up keeps its share of them; the spectra are kept at the same steps as far as they
+    come, and after the last one. The recipe's own number of steps gives the recipe itself.
+
+    Raises
+    ------
+    DomainError
+        There are fewer than two steps: one that warms up and one that does not.
+    """
+    if steps < 2:
+        raise DomainError(f"steps must be >= 2, got {steps}")
+    return replace(
+        recipe,
+        steps=steps,
+        warmup=max(1, steps * recipe.warmup // recipe.steps),
+        snapshots=(*(step for step in recipe.snapshots if step < steps), steps),
+    )
+
+
+def select(recipes: tuple[Recipe, ...], names: list[str]) -> tuple[Recipe, ...]:
+    """Return the recipes of the given names, in their own order; all of them where none is given.
+
+    Raises
+    ------
+    DomainError
+        A name is not that of a recipe.
+    """
+    for name in names:
+        if name not in [recipe.name for recipe in recipes]:
+            raise DomainError(
+                f"the grid has no model {name!r}; it has L{{L}}-N{{N}} for L in {DEPTHS} and N in "
+                f"{WIDTHS}"
+            )
+    return tuple(recipe for recipe in recipes if not names or recipe.name in names)

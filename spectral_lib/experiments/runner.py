@@ -1,148 +1,111 @@
-"""Train the whole grid: two workers, one model each at a time, safe to stop at any moment."""
+"""Train the grid: a few workers, one model each at a time, safe to stop at any moment."""
 
 from __future__ import annotations
 
-import json
-import multiprocessing
-import os
-import signal
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from spectral_lib.errors import SpectralLibError
-from spectral_lib.experiments.batches import Tokens
-from spectral_lib.experiments.corpus import build_corpus
 from spectral_lib.experiments.recipe import Recipe
-from spectral_lib.experiments.state import STATE, DamagedStateError
-from spectral_lib.experiments.vocabulary import encode, train_vocabulary, wordpiece
-from spectral_lib.files import replacing
+from spectral_lib.experiments.state import (
+    DamagedStateError,
+    OtherRunError,
+    discard,
+    read_state,
+    run_digest,
+)
+from spectral_lib.experiments.worker import Worker
 
-#: Steps between two reports of a worker.
-REPORT_EVERY = 5
-
-#: Called with a model's name, its steps done, and a message or "".
-Report = Callable[[str, int, str], None]
+#: Called with a recipe and its number of steps done.
+Report = Callable[[Recipe, int], None]
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """What all models of a run share.
+def steps_done(
+    folder: Path,
+    recipes: Sequence[Recipe],
+    tokens: str,
+    say: Callable[[str], None],
+    restart: bool = False,
+) -> dict[Recipe, int]:
+    """Return how many steps of each model are stored; discard the states that are damaged.
 
-    Attributes
+    Parameters
     ----------
+    folder, recipes
+        Where the run lives, and what it trains.
     tokens
-        The corpus as token numbers.
-    vocabulary
-        The word pieces in their order.
-    corpus
-        Hash, versions and size of the corpus.
+        Digest of its text.
+    say
+        Called with one line for each state that is discarded.
+    restart
+        Whether to discard states of other recipes or of another text, rather than to refuse.
+
+    Raises
+    ------
+    OtherRunError
+        There is one, and ``restart`` is false. Nothing has been discarded.
     """
-
-    tokens: Tokens
-    vocabulary: tuple[str, ...]
-    corpus: dict[str, Any]
-
-
-def prepare(folder: Path, vocabulary: int) -> Prepared:
-    """Return the tokens of a run; build corpus and vocabulary where they are not stored yet.
-
-    Once begun, a run keeps its text: a package that is updated meanwhile does not change it.
-    """
-    path = folder / "tokens.npz"
-    if not path.exists():
-        corpus = build_corpus()
-        pieces = train_vocabulary(corpus.train, vocabulary)
-        tokenizer = wordpiece(pieces)
-        tokens = Tokens(encode(tokenizer, corpus.train), encode(tokenizer, corpus.held_out))
-        facts = {
-            "sha256": corpus.sha256,
-            "versions": corpus.versions,
-            "characters": corpus.characters,
-            "docstrings": len(corpus.train),
-            "held_out_docstrings": len(corpus.held_out),
-        }
-        folder.mkdir(parents=True, exist_ok=True)
-        meta = {"tokens": tokens.digest, "vocabulary": pieces, "corpus": facts}
-        with replacing(path) as temporary, temporary.open("wb") as stream:
-            np.savez_compressed(
-                stream,
-                train=tokens.train,
-                held_out=tokens.held_out,
-                meta=np.array(json.dumps(meta)),
-            )
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            tokens = Tokens(stored["train"], stored["held_out"])
-            meta = json.loads(str(stored["meta"]))
-        if tokens.digest != meta["tokens"]:
-            raise ValueError("its hash is wrong")
-    except Exception as error:  # whatever an archive's bytes can provoke, the file is at fault
-        raise SpectralLibError(
-            f"{path}: the stored tokens are damaged ({error}); remove the file to build them again"
-        ) from error
-    return Prepared(tokens, tuple(meta["vocabulary"]), meta["corpus"])
-
-
-def train_grid(
-    folder: Path, recipes: Sequence[Recipe], prepared: Prepared, workers: int, report: Report
-) -> bool:
-    """Train all recipes, each in its own folder under ``folder``; return whether all are done.
-
-    On an interrupt the workers store their states and the function returns False. Workers whose
-    parent was killed store and stop too.
-    """
-    context = multiprocessing.get_context("spawn")
-    stop, reports = context.Event(), context.SimpleQueue()
-    shared = (stop, reports, prepared.tokens, folder, os.getpid())
-    with ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_begin, initargs=shared
-    ) as pool:
-        tasks = {pool.submit(_train_one, recipe) for recipe in recipes}
+    done: dict[Recipe, int] = {}
+    lost: dict[Recipe, str] = {}
+    for recipe in recipes:
         try:
-            while tasks:
-                done, tasks = wait(tasks, timeout=0.5, return_when=FIRST_COMPLETED)
-                while not reports.empty():
-                    report(*reports.get())
-                for task in done:
-                    task.result()
-        except BaseException as error:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            if isinstance(error, KeyboardInterrupt):
-                return False
-            raise
-    return True
+            state = read_state(folder / recipe.name, run_digest(recipe, tokens))
+        except (DamagedStateError, OtherRunError) as error:
+            if isinstance(error, OtherRunError) and not restart:
+                raise OtherRunError(
+                    f"{error}; discard them (--restart), or train in another folder (--folder)"
+                ) from None
+            lost[recipe], state = str(error), None
+        done[recipe] = 0 if state is None else state.step
+    for recipe, reason in lost.items():
+        say(f"{reason}; {recipe.name} is trained from its first step")
+        discard(folder / recipe.name)
+    return done
 
 
-_shared: tuple[Any, ...] = ()
+def train_grid(folder: Path, recipes: Sequence[Recipe], workers: int, report: Report) -> None:
+    """Train the models, each in its own folder under ``folder``, which holds the text of the run.
+
+    Whatever ends this function early, Ctrl-C included, the workers store their states first.
+    Workers whose parent was killed store and end too.
+
+    Raises
+    ------
+    TrainingError
+        A worker died.
+    SpectralLibError, OSError, MemoryError
+        A worker could not go on.
+    """
+    waiting = iter(recipes)
+    with _crew(folder, min(workers, len(recipes))) as crew:
+        busy = {worker.connection: worker for worker in crew}
+        for worker in crew:
+            worker.begin(next(waiting))
+        while busy:
+            for connection in wait(list(busy)):
+                worker = busy[connection]  # type: ignore[index]
+                recipe, steps = worker.recipe, worker.receive()
+                assert recipe is not None
+                report(recipe, steps)
+                if steps == recipe.steps:
+                    following = next(waiting, None)
+                    if following is None:
+                        del busy[worker.connection]
+                    else:
+                        worker.begin(following)
 
 
-def _begin(*shared: Any) -> None:
-    """Start a worker; the parent alone answers to Ctrl-C, and asks the workers to stop."""
-    global _shared
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _shared = shared
-
-
-def _train_one(recipe: Recipe) -> None:
-    from spectral_lib.experiments.training import train
-
-    stop, reports, tokens, parent_folder, parent = _shared
-    folder = parent_folder / recipe.name
-
-    def watch(step: int) -> bool:
-        if step % REPORT_EVERY == 0 or step == recipe.steps:
-            reports.put((recipe.name, step, ""))
-        return bool(stop.is_set() or os.getppid() != parent)
-
+@contextmanager
+def _crew(folder: Path, size: int) -> Iterator[list[Worker]]:
+    crew: list[Worker] = []
     try:
-        train(recipe, tokens, folder, watch)
-    except DamagedStateError as error:
-        reports.put((recipe.name, 0, f"{error}; training {recipe.name} from its first step"))
-        (folder / STATE).unlink()
-        train(recipe, tokens, folder, watch)
+        for _ in range(size):
+            crew.append(Worker(folder))
+        yield crew
+    finally:
+        for worker in crew:
+            worker.stop()
+        failures = [failure for worker in crew if (failure := worker.join())]
+        if failures:  # also when interrupted: not everything is stored
+            raise failures[0]

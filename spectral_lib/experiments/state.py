@@ -11,9 +11,17 @@ from typing import Any
 
 from spectral_lib.errors import SpectralLibError
 from spectral_lib.experiments.recipe import Recipe
+from spectral_lib.families.folder import file_sha256
 from spectral_lib.files import replacing
 
 STATE = "training.state"
+
+#: Seconds between two stored states. With the step and the evaluation under way, a process that
+#: is killed loses less than a minute of work.
+STORE_EVERY = 50.0
+
+#: Length of the SHA-256 behind the state.
+DIGEST_BYTES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +54,16 @@ class TrainingState:
     seconds: float
 
 
-class DamagedStateError(SpectralLibError):
+class TrainingError(SpectralLibError):
+    """A training run cannot begin, or cannot go on."""
+
+
+class DamagedStateError(TrainingError):
     """A stored training state is not what was written."""
+
+
+class OtherRunError(TrainingError):
+    """A stored training state belongs to another recipe, or to another text."""
 
 
 def run_digest(recipe: Recipe, tokens: str) -> str:
@@ -73,27 +89,39 @@ def write_state(folder: Path, state: TrainingState) -> None:
 
 
 def read_state(folder: Path, run: str) -> TrainingState | None:
-    """Return the stored state of this run, or ``None`` where there is none.
+    """Return the stored state of this run, or ``None`` where nothing is stored.
 
     Raises
     ------
     DamagedStateError
         The file's hash is wrong, or a spectra file that it names is missing or changed.
+    OtherRunError
+        The state is whole, but of another recipe or another text.
     """
-    import torch
-
+    path = folder / STATE
     try:
-        stored = (folder / STATE).read_bytes()
+        stored = path.read_bytes()
     except FileNotFoundError:
         return None
-    payload, digest = stored[:-32], stored[-32:]
+    import torch
+
+    payload, digest = stored[:-DIGEST_BYTES], stored[-DIGEST_BYTES:]
     if hashlib.sha256(payload).digest() != digest:
-        raise DamagedStateError(f"{folder / STATE}: damaged or half-written")
-    state = TrainingState(**torch.load(io.BytesIO(payload), weights_only=True))
-    if state.run != run:
-        return None
+        raise DamagedStateError(f"{path}: damaged or half-written")
+    fields = torch.load(io.BytesIO(payload), weights_only=True)
+    if fields["run"] != run:
+        raise OtherRunError(
+            f"{path}: {fields['step']} steps of another recipe or on another text are stored here"
+        )
+    state = TrainingState(**fields)
     for step, expected in state.snapshots.items():
-        path = spectra_path(folder, step)
-        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != expected:
-            raise DamagedStateError(f"{path}: missing or damaged")
+        spectra = spectra_path(folder, step)
+        if not spectra.is_file() or file_sha256(spectra) != expected:
+            raise DamagedStateError(f"{spectra}: missing or damaged")
     return state
+
+
+def discard(folder: Path) -> None:
+    """Remove the state of a run and its spectra."""
+    for path in (folder / STATE, *folder.glob("step-*.npz")):
+        path.unlink(missing_ok=True)

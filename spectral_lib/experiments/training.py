@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,20 +14,20 @@ from transformers import BertConfig, BertForMaskedLM
 from spectral_lib.experiments.batches import Batch, Tokens, held_out_batches, training_batch
 from spectral_lib.experiments.recipe import Recipe
 from spectral_lib.experiments.state import (
+    STORE_EVERY,
     TrainingState,
     read_state,
     run_digest,
     spectra_path,
     write_state,
 )
+from spectral_lib.families.folder import file_sha256
 from spectral_lib.loading import load
 
 #: Held-out windows of an intermediate evaluation; the last one takes all.
 WINDOWS = 256
 #: Steps between two evaluations.
 EVALUATE_EVERY = 100
-#: Seconds between two stored states: what an interruption can cost at most.
-STORE_EVERY = 60.0
 
 #: Called after every step with its number; returns whether to stop and store.
 Watch = Callable[[int], bool]
@@ -47,10 +46,17 @@ def train(
     recipe, tokens
         What to train, and on what.
     folder
-        Where the state and the spectra of this model live; a state of the same recipe that is
-        found there is gone on with, a damaged one or one of another recipe is begun again.
+        Where the state and the spectra of this model live; a stored state is gone on with.
     watch
         Called after every step.
+
+    Raises
+    ------
+    DamagedStateError, OtherRunError
+        The state that is stored there cannot be gone on with;
+        :func:`~spectral_lib.experiments.state.discard` removes it.
+    OutputError
+        A file cannot be written.
     """
     torch.set_num_threads(1)
     run = _Run(recipe, tokens, folder)
@@ -113,7 +119,7 @@ class _Run:
         if self.step in self.recipe.snapshots:
             path = spectra_path(self.folder, self.step)
             replace(load(self.model), model=self.recipe.model).save(path)
-            self.snapshots[self.step] = hashlib.sha256(path.read_bytes()).hexdigest()
+            self.snapshots[self.step] = file_sha256(path)
 
     def state(self) -> TrainingState:
         done = self.step == self.recipe.steps
