@@ -12,7 +12,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -138,7 +138,8 @@ class Hub:
             request.send_header(name, value)
         request.end_headers()
         if body:
-            request.wfile.write(content[:cut])
+            with suppress(ConnectionError):  # who asked went away
+                request.wfile.write(content[:cut])
         if cut is not None:
             request.close_connection = True
 

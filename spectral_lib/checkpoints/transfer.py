@@ -120,7 +120,8 @@ def _complete(remote: RemoteFile, part: Path, progress: ByteProgress) -> None:
             reason = f"status {error.code}"
         except (OSError, http.client.HTTPException) as error:
             reason = one_line(getattr(error, "reason", None) or error, 120)
-        failures = 0 if _size(part) >= have + CHUNK else failures + 1
+        enough = min(have + CHUNK, remote.size)
+        failures = 0 if _size(part) >= enough else failures + 1
         if failures == ATTEMPTS:
             raise HubUnreachableError(f"{remote.name}: the hub cannot be reached ({reason})")
         if failures:

@@ -67,8 +67,9 @@ def test_whole_file_once(server, folder):
     assert [done for done, _ in heard] == sorted(done for done, _ in heard)
 
 
-def test_small_file_is_checked_by_the_hash_of_git(server, folder):
+def test_small_file_is_checked_by_the_hash_of_git(server, folder, monkeypatch):
     server.files[REPO, "main", "config.json"] = b"{}"
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: pytest.fail("no pause was expected"))
     transfer(announced("config.json"), folder / "config.json")
     assert (folder / "config.json").read_bytes() == b"{}"
     server.lies[f"{REPO}/config.json"] = b"[]"

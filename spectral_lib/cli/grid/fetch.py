@@ -51,7 +51,11 @@ def fetch(
 
     place = family_folder(family) if folder is None else folder
     chosen = tuple(dict.fromkeys(map(miniature, models))) if models else MINIATURES
-    failures = fetch_into(place, chosen, keep=keep)
+    try:
+        failures = fetch_into(place, chosen, keep=keep)
+    except KeyboardInterrupt:
+        print("Interrupted: the same command goes on from here.", file=sys.stderr)
+        raise
     print(f"{len(chosen) - len(failures)} of {len(chosen)} models are in {place}")
     if failures:
         raise HubError(without(failures))
