@@ -22,7 +22,8 @@ from spectral_lib.plots.figure import (
     kind_look,
     label,
     legend_above,
-    log_ticks,
+    log_y,
+    log_y_ticks,
     looks,
     panels,
     ticks_at,
@@ -44,7 +45,8 @@ def spectral_decay(table: pd.DataFrame) -> Plot:
             look = kind_look(kind) | {"marker": ""}
             axis.plot(table.index, curve.where(curve > 0), **look)
         axis.set_title(f"layer {layer}", fontsize=10)
-        axis.set(xscale="log", yscale="log")
+        axis.set_xscale("log")
+        log_y(axis)
         ticks_at(axis.xaxis, [2**k for k in range(0, int(table.index[-1]).bit_length(), 2)])
     label(figure, "j", "singular value / largest")
     legend_above(figure, axes[0])
@@ -107,8 +109,8 @@ def norm_scaling(table: pd.DataFrame) -> Plot:
         for kind in Kind:
             axis.plot(table.index, table[kind.value, norm], **kind_look(kind))
         axis.set_title(f"{norm} norm", fontsize=10)
-        axis.set(xscale="log", yscale="log")
-        log_ticks(axis.yaxis)
+        axis.set_xscale("log")
+        log_y_ticks(axis)
         ticks_at(axis.xaxis, table.index)
     label(figure, "N", "mean over layers and heads")
     legend_above(figure, axes[0])

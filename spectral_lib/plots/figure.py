@@ -42,7 +42,8 @@ PROXY_LABEL = {
 }
 
 #: First digits of the ticks of a logarithmic axis, from few to many.
-_ROUND = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+_ROUND = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7))
+_MOST_TICKS = 7
 
 _DOTS_PER_INCH = 160
 
@@ -125,20 +126,25 @@ def whole_ticks(axis: XAxis | YAxis) -> None:
     axis.set_major_locator(MaxNLocator(integer=True))
 
 
-def log_ticks(axis: XAxis | YAxis) -> None:
-    """Label a logarithmic axis, once drawn on, at few round numbers, written plainly."""
-    low, high = axis.get_view_interval()
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for mantissas in (
-        (1,),
-        (1, 2, 5),
-        (1, 1.5, 2, 3, 5, 7),
-        (1, 1.2, 1.5, 1.8, 2, 2.5, 3, 4, 6, 8),
-    ):
-        ticks = [m * 10.0**k for k in decades for m in mantissas if low <= m * 10.0**k <= high]
-        if len(ticks) >= 3:
-            break
-    ticks_at(axis, ticks)
+def log_y(panel: Axes) -> None:
+    """Make the y axis of a panel logarithmic, if anything on it is positive."""
+    if any(math.isfinite(p.dataLim.minposy) for p in panel.get_shared_y_axes().get_siblings(panel)):
+        panel.set_yscale("log")
+
+
+def log_y_ticks(panel: Axes) -> None:
+    """Make the y axis logarithmic, with a few round numbers as ticks; call it when all is drawn."""
+    log_y(panel)
+    if panel.get_yscale() == "log":
+        low, high = panel.get_ylim()
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        for digits in _ROUND:
+            ticks = [d * 10.0**k for k in decades for d in digits if low <= d * 10.0**k <= high]
+            if len(ticks) >= 3:
+                break
+        else:
+            ticks = [t for t in MaxNLocator(4).tick_values(low, high) if low <= t <= high]
+        ticks_at(panel.yaxis, ticks[:: math.ceil(len(ticks) / _MOST_TICKS)])
 
 
 def grid_of(count: int, *, height: float = 2.4, **shared: Any) -> tuple[Plot, list[Axes]]:

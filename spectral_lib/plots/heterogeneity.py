@@ -18,7 +18,7 @@ from spectral_lib.plots.figure import (
     Plot,
     kind_look,
     legend_above,
-    log_ticks,
+    log_y_ticks,
     panels,
     whole_ticks,
 )
@@ -49,8 +49,7 @@ def heterogeneity(table: pd.DataFrame) -> Plot:
             axis.errorbar(place, middle, reach, elinewidth=1, **kind_look(kind))
         axis.set_ylabel(name)
     for axis in axes[:2]:
-        axis.set_yscale("log")
-        log_ticks(axis.yaxis)
+        log_y_ticks(axis)
     whole_ticks(axes[-1].xaxis)
     axes[-1].set_xlabel("layer")
     legend_above(figure, axes[0])
