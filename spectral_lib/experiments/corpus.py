@@ -64,7 +64,8 @@ class Corpus:
 def build_corpus() -> Corpus:
     """Extract the corpus from the packages that are installed here.
 
-    The same versions of the packages and of Python give the same text, whatever the machine.
+    The same installed sources give the same text, whatever the machine. A distribution that takes
+    modules out of the standard library, or a Python of another version, gives another.
 
     Raises
     ------

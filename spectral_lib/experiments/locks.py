@@ -33,7 +33,8 @@ def alone(folder: Path) -> Iterator[None]:
             ) from None
         with _workers_lock(folder, fcntl.LOCK_EX):
             for left in (*folder.glob(f"{TEMPORARY}*"), *folder.glob(f"*/{TEMPORARY}*")):
-                left.unlink(missing_ok=True)
+                if not left.is_dir():  # a family that was not finished is its publisher's
+                    left.unlink(missing_ok=True)
         yield
 
 

@@ -93,7 +93,7 @@ def require_packages() -> None:
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingExtraError(
-            f"to train the grid needs {', '.join(missing)}: pip install 'spectral-lib[all]'"
+            f"training the grid needs {', '.join(missing)}: pip install 'spectral-lib[all]'"
         )
 
 

@@ -109,9 +109,9 @@ def work(connection: Connection, folder: Path) -> None:
 
 
 def _train_all(connection: Connection, folder: Path, asked: list[int]) -> None:
+    tokens = read_prepared(folder).tokens
     from spectral_lib.experiments.training import train
 
-    tokens = read_prepared(folder).tokens
     while not asked and (recipe := connection.recv()) is not None:
 
         def watch(step: int, last: int = recipe.steps) -> bool:

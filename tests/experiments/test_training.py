@@ -14,15 +14,15 @@ from tests.experiments import tiny
 RUN = run_digest(tiny.RECIPE, tiny.tokens().digest)
 
 
-def stored(folder):
-    state = read_state(folder, RUN)
+def stored(folder, run=RUN):
+    state = read_state(folder, run)
     assert state is not None
     return state
 
 
-def assert_same_run(folder, expected):
+def assert_same_run(folder, expected, run=RUN):
     """Compare all that a run leaves behind, bit by bit; only its time may differ."""
-    got, want = stored(folder), stored(expected)
+    got, want = stored(folder, run), stored(expected, run)
     assert (got.step, got.losses, got.held_out) == (want.step, want.losses, want.held_out)
     assert got.snapshots == want.snapshots
     assert list(got.weights) == list(want.weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,9 @@ RECIPE = Recipe(
     learning_rate=1e-2,
     snapshots=(0, 20, 60),
 )
+
+#: Long enough to be interrupted: some seconds where every step is stored.
+LONG = replace(RECIPE, steps=400, snapshots=(0, 150, 151, 400))
 
 
 def tokens() -> Tokens:
