@@ -46,6 +46,19 @@ def is_current() -> bool:
     return STAMP.is_file() and STAMP.read_text(encoding="utf-8") == state()
 
 
+def provide_family() -> None:
+    """Fetch what the family that SPECTRAL_LIB_FAMILY names lacks, before anything is built."""
+    from spectral_lib.families import chosen_family, chosen_name, family_folder
+
+    if (name := chosen_name()) == "miniatures":
+        from spectral_lib.cli.grid.fetch import fetch_into, without
+        from spectral_lib.families.miniatures import MINIATURES
+
+        if failures := fetch_into(family_folder(name), MINIATURES):
+            print(f"The book does without what could not be fetched: {without(failures)}")
+        chosen_family()  # there may be none at all
+
+
 @contextmanager
 def alone() -> Iterator[int]:
     """Wait until no other build is at work here, and yield the lock's file descriptor.
@@ -82,8 +95,11 @@ def build(lock: int) -> int:
 
 def main() -> int:
     """Build unless the site is current, and say where it is."""
+    from spectral_lib.errors import SpectralLibError, one_line
+
     try:
         with alone() as lock:
+            provide_family()
             if is_current():
                 print("The book is up to date.")
             elif status := build(lock):
@@ -92,6 +108,9 @@ def main() -> int:
     except KeyboardInterrupt:
         print("The book was not built: interrupted.", file=sys.stderr)
         return 130
+    except SpectralLibError as error:
+        print(f"The book was not built: {one_line(error, 600)}", file=sys.stderr)
+        return 2
     page = OUT / "index.html"
     print(f"\nThe book: {page}\n          {page.as_uri()}")
     return 0

@@ -53,9 +53,19 @@ def installed(root: Path) -> list[str]:
     return lines
 
 
+def family() -> str:
+    """Return which family of models the pages show, and its version: it may lie outside ``root``.
+
+    Without it a build of one family would take the cached outputs of another.
+    """
+    from spectral_lib.families import chosen_version
+
+    return chosen_version()
+
+
 def fingerprint(root: Path) -> str:
     """Return the digest of everything outside a page that its outputs depend on."""
-    text = digest_files(root, sources(root)) + "\n" + "\n".join(installed(root))
+    text = "\n".join([digest_files(root, sources(root)), *installed(root), family()])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from spectral_lib.families.folder import read_manifest
+from spectral_lib.families.miniatures import MINIATURES, short_name
 from tests.book.site import ROOT
+from tests.families.models import write_model
+from tests.hub import Hub
 
 #: Stands for jupyter-book: says that it started, works until it is told to end, writes a page.
 TOOL = """\
@@ -49,10 +55,14 @@ class Tree:
         tool.chmod(0o755)
         self.running: list[subprocess.Popen[str]] = []
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self, **environment: str) -> subprocess.Popen[str]:
+        # The tree's interpreter has no packages: it borrows the library, and what that needs.
+        paths = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
+        own = {"PYTHONPATH": paths, "XDG_CACHE_HOME": str(self.root / "cache"), **environment}
         process = subprocess.Popen(
             [str(self.python), "book/build.py"],
             cwd=self.root,
+            env={key: v for key, v in os.environ.items() if key != "SPECTRAL_LIB_FAMILY"} | own,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -122,3 +132,61 @@ def test_an_interrupted_build_says_so_and_does_not_count(tree: Tree) -> None:
     assert err == "The book was not built: interrupted.\n"
     assert tree.start().wait(30) == 0
     assert tree.builds == 2
+
+
+def test_an_unknown_family_fails_before_anything_is_built(tree: Tree) -> None:
+    process = tree.start(SPECTRAL_LIB_FAMILY="miniature")
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (2, "")
+    assert err.startswith("The book was not built: SPECTRAL_LIB_FAMILY: there is no family")
+    assert err.count("\n") == 1
+    assert tree.builds == 0
+
+
+def test_a_hub_out_of_reach_fails_before_anything_is_built(tree: Tree) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        nowhere = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    process = tree.start(SPECTRAL_LIB_FAMILY="miniatures", HF_ENDPOINT=nowhere)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (2, "")
+    assert "L-2_H-128_A-2: the hub cannot be reached" in err
+    assert err.count("\n") == 1
+    assert tree.builds == 0
+
+
+def test_the_switch_fetches_then_builds_and_each_family_has_its_own_state(
+    tree: Tree, tmp_path: Path
+) -> None:
+    """Of the paper's checkpoints the stand-in has two: the book is built with these."""
+    hub = Hub()
+    for model in MINIATURES[0], MINIATURES[4]:
+        hub.publish(write_model(tmp_path / short_name(model), model), repo=model)
+    switch = {
+        "SPECTRAL_LIB_FAMILY": "miniatures",
+        "HF_ENDPOINT": hub.url,
+        "HF_HOME": str(tree.root / "home"),
+    }
+    tree.go_on()
+
+    def build(**environment: str) -> tuple[str, str]:
+        process = tree.start(**environment)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        return out, err
+
+    out, err = build(**switch)
+    assert "The book does without what could not be fetched: 22 missing: L-2_H-256_A-4" in out
+    assert "L-4_H-128_A-2 is stored" in err
+    assert tree.builds == 1
+    stored = tree.root / "cache" / "spectral-lib" / "miniatures" / "manifest.json"
+    assert len(read_manifest(stored.parent)["members"]) == 2
+    assert "The book is up to date." in build(**switch)[0]
+    assert tree.builds == 1
+    build()  # the grid's pages are others
+    assert tree.builds == 2
+    build(**switch)
+    assert tree.builds == 3
+    hub.publish(write_model(tmp_path / "third", MINIATURES[8]), repo=MINIATURES[8])
+    build(**switch)  # one more model: other pages again
+    assert tree.builds == 4
+    hub.close()

@@ -131,6 +131,23 @@ def test_an_upgraded_package_counts(copy: Path, monkeypatch: pytest.MonkeyPatch)
     assert fingerprint.fingerprint(copy) != before
 
 
+def test_another_family_counts(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A family outside the tree, and each change of it: else its pages would be the grid's."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("SPECTRAL_LIB_FAMILY", raising=False)
+    seen = {fingerprint.fingerprint(copy)}
+    monkeypatch.setenv("SPECTRAL_LIB_FAMILY", "grid")
+    assert fingerprint.fingerprint(copy) in seen
+    monkeypatch.setenv("SPECTRAL_LIB_FAMILY", "miniatures")
+    seen.add(fingerprint.fingerprint(copy))
+    manifest = tmp_path / "cache" / "spectral-lib" / "miniatures" / "manifest.json"
+    manifest.parent.mkdir(parents=True)
+    for text in ("{}", "{} "):
+        manifest.write_text(text)
+        seen.add(fingerprint.fingerprint(copy))
+    assert len(seen) == 4
+
+
 def test_compiled_files_do_not_count(copy: Path) -> None:
     before = fingerprint.fingerprint(copy)
     cache = copy / "spectral_lib" / "__pycache__"
