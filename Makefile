@@ -21,7 +21,7 @@ help: ## list the commands
 
 setup: $(READY) ## make the environment, .venv (PYTHON=... picks the interpreter)
 
-book: $(READY) ## build the book as static HTML, and say where it is
+book: $(READY) ## build the book as static HTML (SPECTRAL_LIB_FAMILY=miniatures: the paper's models)
 	@$(ONE_THREAD) $(PY) book/build.py
 
 test: book ## run all tests, on a fresh book (ARGS='-k name' is passed to pytest)

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,9 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path):
         shutil.copy(ROOT / name, source)
     run(sys.executable, *pip, "wheel", "--no-deps", "--wheel-dir", tmp_path, source)
     (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name.removeprefix("spectral_lib/data/grid/") for name in archive.namelist()}
+    assert packed >= {"manifest.json", *spectral_lib.load_family("grid").manifest["files"]}
     run(sys.executable, "-m", "venv", tmp_path / "empty")
     python = tmp_path / "empty" / "bin" / "python"
     run(python, *pip, "install", wheel)
@@ -46,6 +50,15 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path):
     found = json.loads(run(python, "-m", "spectral_lib", "analyze", checkpoint, "--json"))
     expected = spectral_lib.analyze(spectral_lib.load(checkpoint)).to_dict()
     assert found["source_sha256"] == expected["source_sha256"]
+    family = run(
+        python,
+        "-c",
+        "from spectral_lib import load, load_family; family = load_family('grid'); "
+        "print(len(family.members), load('grid/L2-N32').source_sha256, family.manifest['files'])",
+    )
+    grid = spectral_lib.load_family("grid")
+    weights = spectral_lib.load("grid/L2-N32").source_sha256
+    assert family == f"{len(grid.members)} {weights} {grid.manifest['files']}\n"
     assert found["proxies"]["spectral"]["log"] == pytest.approx(
         expected["proxies"]["spectral"]["log"], rel=1e-12
     )
