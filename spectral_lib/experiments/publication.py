@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spectral_lib.errors import DomainError, OutputError, StaleFileError
+from spectral_lib.errors import DomainError, OutputError, StaleFileError, one_line
 from spectral_lib.experiments.batches import own_token_entropy, unigram_entropy
 from spectral_lib.experiments.corpus import SOURCES
 from spectral_lib.experiments.preparation import Prepared
@@ -83,6 +83,8 @@ def _replacing_family(output: Path) -> Iterator[Path]:
         if target.exists():
             target.rename(former)
         fresh.rename(target)
+    except OutputError:
+        raise
     except OSError as error:
         raise OutputError(f"cannot write {output}: {error.strerror or error}") from error
     finally:
@@ -135,6 +137,7 @@ def _write(
 
 def write_weights(recipe: Recipe, state: TrainingState, folder: Path) -> str:
     """Write a model as transformers does, config.json and model.safetensors; return its folder."""
+    from safetensors import SafetensorError
     from transformers import BertForMaskedLM
     from transformers.utils import logging
 
@@ -143,7 +146,10 @@ def write_weights(recipe: Recipe, state: TrainingState, folder: Path) -> str:
     model = BertForMaskedLM(bert_config(recipe))
     model.load_state_dict(state.weights)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    model.save_pretrained(folder)
+    try:
+        model.save_pretrained(folder)
+    except SafetensorError as error:  # a full disk, for one: it is no OSError
+        raise OSError(one_line(error, 120)) from error
     for file in folder.iterdir():
         file.chmod(0o644)  # written as private files
     return f"weights/{folder.name}"

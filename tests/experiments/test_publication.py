@@ -150,3 +150,25 @@ def test_only_finished_and_whole_runs_are_published(finished, tmp_path):
     with pytest.raises(DamagedStateError):
         publish(runs, [tiny.RECIPE], tiny.prepared(), tmp_path / "family")
     assert not (tmp_path / "family").exists()
+
+
+def test_a_full_disk_is_one_line_and_no_family(finished, tmp_path, monkeypatch):
+    import safetensors
+    from transformers import BertForMaskedLM
+
+    def full(*_, **__):
+        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+
+    def as_full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    for owner, name, failure in (
+        (BertForMaskedLM, "save_pretrained", full),
+        (publication.shutil, "copyfile", as_full),
+        (publication.np, "savez_compressed", as_full),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, failure)
+            with pytest.raises(OutputError, match=r"cannot write .*family: .*No space left"):
+                publish(finished, [tiny.RECIPE], tiny.prepared(), tmp_path / "family")
+        assert list(tmp_path.iterdir()) == []
