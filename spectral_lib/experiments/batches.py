@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectral_lib.experiments.recipe import Recipe
-from spectral_lib.experiments.vocabulary import MASK, SEPARATOR, SPECIAL, START
+from spectral_lib.experiments.vocabulary import MASK, SPECIAL, START
 
 #: Second seed of the held-out masks: no training step has this number.
 HELD_OUT_SEED = 2**31
@@ -74,9 +74,9 @@ def unigram_entropy(stream: np.ndarray) -> float:
     r"""Return :math:`-\sum_v q_v \log q_v` in nats, q the token frequencies of the stream itself.
 
     No predictor that ignores the context has a smaller loss on the stream, one that knows q
-    included. Separators are left out, as they are never predicted.
+    included. Special tokens are left out, ``[UNK]`` among them, as they are never predicted.
     """
-    counts = np.bincount(stream[stream != SEPARATOR])
+    counts = np.bincount(stream[stream >= len(SPECIAL)])
     return _entropy(counts / counts.sum())
 
 

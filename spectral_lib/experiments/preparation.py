@@ -42,7 +42,9 @@ class Prepared:
     corpus: dict[str, Any]
 
 
-def prepare(folder: Path, vocabulary: int, say: Callable[[str], None]) -> Prepared:
+def prepare(
+    folder: Path, vocabulary: int, say: Callable[[str], None], again: bool = False
+) -> Prepared:
     """Return the text of a run; extract and encode it where it is not stored, or damaged.
 
     Once begun, a run keeps its text: a package that is updated meanwhile does not change it.
@@ -55,6 +57,8 @@ def prepare(folder: Path, vocabulary: int, say: Callable[[str], None]) -> Prepar
         Number of word pieces.
     say
         Called with one line where something takes long, or is not as expected.
+    again
+        Whether to extract the text of the packages as they are now, rather than to keep it.
 
     Raises
     ------
@@ -69,7 +73,7 @@ def prepare(folder: Path, vocabulary: int, say: Callable[[str], None]) -> Prepar
     except StaleFileError as error:
         say(f"{error}; it is built again")
         found = None
-    if found is None or len(found.vocabulary) != vocabulary:
+    if again or found is None or len(found.vocabulary) != vocabulary:
         say("Extracting the corpus and its vocabulary from the installed packages: half a minute.")
         found = _build(vocabulary)
         write_prepared(folder, found)

@@ -97,7 +97,7 @@ def test_a_limit_spreads_the_held_out_windows(stream):
 
 
 def test_unigram_entropy_of_a_known_stream():
-    stream = np.array([7, 7, SEPARATOR, 8, 9, SEPARATOR], dtype=np.uint16)
+    stream = np.array([7, 7, SEPARATOR, 8, 9, 1, 1], dtype=np.uint16)
     assert unigram_entropy(stream) == pytest.approx(1.5 * math.log(2), rel=1e-14)
     assert unigram_entropy(np.array([7, 7, 7])) == 0.0
 

@@ -30,6 +30,8 @@ def test_the_text_is_built_once(built, tmp_path):
     assert "half a minute" in said[0]
     assert again.tokens.digest == first.tokens.digest == tiny.tokens().digest
     assert (again.vocabulary, again.corpus) == (first.vocabulary, first.corpus)
+    preparation.prepare(tmp_path, 64, said.append, again=True)
+    assert built == [64, 64]
 
 
 @pytest.mark.parametrize("harm", ["empty", "cut", "flip"])

@@ -37,7 +37,10 @@ def train(
         ),
     ] = None,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Discard stored states of another recipe or text.")
+        bool,
+        typer.Option(
+            "--restart", help="Extract the text again; discard states of another recipe or text."
+        ),
     ] = False,
 ) -> None:
     """Train the 24 small BERTs, about 100 minutes on two cores, and publish them as a family.
@@ -64,7 +67,7 @@ def train(
     check_family_output(output)
 
     with alone(folder):
-        prepared = prepare(folder, whole[0].vocabulary, _say)
+        prepared = prepare(folder, whole[0].vocabulary, _say, again=restart)
         done = steps_done(folder, chosen, prepared.tokens.digest, _say, restart)
         left = [one for one in chosen if done[one] < one.steps]
         _say(f"{len(left)} of {len(chosen)} models to train; states in {folder}")
