@@ -146,17 +146,22 @@ def write_bert_base(directory: Path) -> None:
     save_file(tensors, directory / "model.safetensors")
 
 
-def command_line(*arguments: str) -> None:
-    """Print the whole-process seconds and peak memory of one command."""
+def command_line(*arguments: str) -> float:
+    """Print the whole-process seconds and peak memory of one command; return the latter in MB."""
     script = (
         "import resource, subprocess, sys, time\n"
         "start = time.perf_counter()\n"
         "subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)\n"
         "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-        "print(f'    {time.perf_counter() - start:.2f} s, peak {used.ru_maxrss / 1024:.0f} MB')\n"
+        "print(time.perf_counter() - start, used.ru_maxrss / 1024)\n"
     )
     command = (sys.executable, "-m", "spectral_lib", *arguments)
-    subprocess.run((sys.executable, "-c", script, *command), check=True)
+    done = subprocess.run(
+        (sys.executable, "-c", script, *command), check=True, stdout=subprocess.PIPE, text=True
+    )
+    seconds, peak = map(float, done.stdout.split())
+    print(f"    {seconds:.2f} s, peak {peak:.0f} MB")
+    return peak
 
 
 def main() -> None:

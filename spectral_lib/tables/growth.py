@@ -127,8 +127,7 @@ def proxy_growth(family: Family, along: Along, convention: Convention = PAPER) -
     columns = {}
     for name, values in logs.items():
         for value in np.unique(fixed):
-            there = np.flatnonzero(fixed == value)
-            there = there[np.argsort(x[there])]
+            there = np.flatnonzero(fixed == value)  # a family's members are sorted by size
             relative = (values[there] - values[there[0]]) / _LN10
             columns[name, int(value)] = pd.Series(relative, index=x[there])
     other = "L" if along == "N" else "N"

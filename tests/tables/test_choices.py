@@ -62,7 +62,7 @@ def reached(off, total):
 
 
 @pytest.mark.parametrize("convention", [PAPER, CONSISTENT])
-@pytest.mark.parametrize("size", [(1, 8), (2, 12), (4, 20)])
+@pytest.mark.parametrize("size", [(1, 12), (2, 12), (4, 20)])
 def test_factors_are_where_the_count_reaches_its_share(small, size, convention):
     spectra = small.family.at(*size)
     table = tables.leaving_zero(spectra, convention)
