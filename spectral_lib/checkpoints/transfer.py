@@ -6,15 +6,17 @@ through here.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import http.client
 import re
 import shutil
+import ssl
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -138,7 +140,9 @@ def _append(remote: RemoteFile, part: Path, progress: ByteProgress) -> None:
         request.add_unredirected_header(name, value)
     if have:
         request.add_header("Range", f"bytes={have}-")
-    with within(PATIENCE, lambda: urllib.request.urlopen(request, timeout=PATIENCE)) as response:
+    with within(
+        PATIENCE, lambda: urllib.request.urlopen(request, timeout=PATIENCE, context=_trusted())
+    ) as response:
         start = _start(response)
         if start not in (0, have):
             raise http.client.HTTPException(f"asked for byte {have} on, got byte {start} on")
@@ -172,6 +176,17 @@ def _copy(
             if have - counted < CHUNK:
                 raise TimeoutError(f"less than {CHUNK >> 10} KiB in {PATIENCE:g} s")
             window, counted = now, have
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """Trust the system's certificates and certifi's: some Pythons come without the former."""
+    context = ssl.create_default_context()
+    with suppress(ImportError):
+        import certifi
+
+        context.load_verify_locations(certifi.where())
+    return context
 
 
 def _start(response: http.client.HTTPResponse) -> int:

@@ -25,11 +25,12 @@ from spectral_lib.families import load_family
 from spectral_lib.families.fetching import ANALYSIS, DOWNLOAD, STORED, fetch_miniatures
 from spectral_lib.families.folder import read_family
 from spectral_lib.families.miniatures import MINIATURES, miniature, short_name, sizes
+from spectral_lib.files import TEMPORARY
 from spectral_lib.matrices import Spectrum
 from spectral_lib.notation import Kind
 from tests.checkpoints.models import refused
 from tests.families.models import write_model
-from tests.hub import COMMITS, serving
+from tests.hub import COMMITS, constants, serving
 
 #: 24 names of the paper's form, and sizes that a test can afford: heads of 4 columns.
 TINY = tuple(
@@ -203,6 +204,22 @@ def test_no_network_is_said_once(published, folder):
     message = refused(HubUnreachableError, lambda: fetch(folder), TINY[0], "cannot be reached")
     assert "0 models are stored" in message
     assert time.monotonic() - began < 5
+
+
+def test_offline_is_said_once(published, folder, monkeypatch):
+    server = published(TINY[:2])
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    refused(HubUnreachableError, lambda: fetch(folder, TINY[:2]), "offline")
+    assert server.asked == []
+
+
+def test_what_a_killed_fetch_left_is_cleared_away(published, folder):
+    published(TINY[:1])
+    (folder / "spectra").mkdir(parents=True)
+    for left in (folder / f"{TEMPORARY}x.json", folder / "spectra" / f"{TEMPORARY}y.npz"):
+        left.touch()
+    fetch(folder, TINY[:1])
+    assert not list(folder.rglob(f"{TEMPORARY}*"))
 
 
 @pytest.mark.parametrize("status", [429, 503])
