@@ -30,7 +30,7 @@ def fetch(
             show_default=False,
         ),
     ] = None,
-    keep: Annotated[bool, typer.Option(help="Keep the checkpoints, not only their spectra.")] = (
+    keep: Annotated[bool, typer.Option(help="Keep the checkpoints; else they are deleted.")] = (
         False
     ),
     folder: Annotated[
@@ -42,8 +42,7 @@ def fetch(
 ) -> None:
     """Fetch the paper's 24 checkpoints one at a time, and store their spectra.
 
-    What is stored already is not fetched again: run it once more after an interruption. A
-    checkpoint is deleted once its spectra are stored.
+    What is stored is not fetched again; after an interruption the same command goes on.
     """
     from spectral_lib.errors import HubError
     from spectral_lib.families import family_folder
@@ -109,9 +108,9 @@ def _progress() -> Iterator[Watch]:
                 return
             if (model, what) != current:  # another thing to do: its speed is its own
                 current = (model, what)
-                bars.reset(one, description=f"{short_name(model)}: {what}", total=total)
+                bars.reset(one, description=f"{short_name(model)}: {what}", total=total, count="")
             megabytes = f"{done / 1e6:.1f}/{total / 1e6:.1f} MB"
             count = megabytes if what == DOWNLOAD else f"{done}/{total} layers"
-            bars.update(one, completed=done, total=total, count=count)
+            bars.update(one, completed=done, count=count)
 
         yield draw
