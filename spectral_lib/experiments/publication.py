@@ -106,7 +106,7 @@ def _write(
     states: Mapping[str, TrainingState],
     prepared: Prepared,
 ) -> None:
-    members = [_member(runs, recipe, states[recipe.name], folder) for recipe in recipes]
+    members = [_member(runs, recipe, states[recipe.name], prepared, folder) for recipe in recipes]
     curves: dict[str, Any] = {
         f"{recipe.model}.{array}": values
         for recipe in recipes
@@ -166,7 +166,11 @@ def _model(recipe: Recipe, state: TrainingState) -> BertForMaskedLM:
     return model
 
 
-def _member(runs: Path, recipe: Recipe, state: TrainingState, output: Path) -> dict[str, Any]:
+def _member(
+    runs: Path, recipe: Recipe, state: TrainingState, prepared: Prepared, output: Path
+) -> dict[str, Any]:
+    from spectral_lib.experiments.training import held_out_loss
+
     folder = output / "spectra" / recipe.name
     folder.mkdir(parents=True)
     spectra = {}
@@ -174,6 +178,8 @@ def _member(runs: Path, recipe: Recipe, state: TrainingState, output: Path) -> d
         source = spectra_path(runs / recipe.name, step)
         shutil.copyfile(source, folder / source.name)
         spectra[str(step)] = f"spectra/{recipe.name}/{source.name}"
+    model = _model(recipe, state)
+    batches = held_out_batches(prepared.tokens.held_out, recipe)
     return {
         "model": recipe.model,
         "num_layers": recipe.num_layers,
@@ -181,8 +187,9 @@ def _member(runs: Path, recipe: Recipe, state: TrainingState, output: Path) -> d
         "spectra": spectra,
         "recipe": json.loads(json.dumps(asdict(recipe))),
         "seconds": round(state.seconds, 1),
-        "parameters": _model(recipe, state).num_parameters(),
+        "parameters": model.num_parameters(),
         "held_out_loss": state.held_out[-1][1],
+        "all_masked_loss": held_out_loss(model, [batch.all_masked() for batch in batches]),
     }
 
 

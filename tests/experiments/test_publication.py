@@ -9,9 +9,10 @@ import pytest
 import spectral_lib
 from spectral_lib.errors import DomainError, OutputError, StaleFileError
 from spectral_lib.experiments import publication
-from spectral_lib.experiments.batches import held_out_batches, unigram_entropy
+from spectral_lib.experiments.batches import Batch, held_out_batches, unigram_entropy
 from spectral_lib.experiments.publication import publish
 from spectral_lib.experiments.state import DamagedStateError, read_state, run_digest, spectra_path
+from spectral_lib.experiments.vocabulary import MASK
 from spectral_lib.families.folder import MANIFEST, file_sha256, read_family, read_manifest
 from tests.experiments import tiny
 
@@ -97,6 +98,24 @@ def test_the_held_out_curve_is_over_the_same_windows_at_every_step(finished, tmp
     assert curve.held_out[0] == state.held_out[0][1]
     whole = found.manifest["members"][0]["held_out_loss"]
     assert whole == state.held_out[-1][1] != curve.held_out[-1]
+
+
+def test_the_all_masked_loss_leaves_nothing_to_copy(family, finished):
+    from spectral_lib.experiments import training
+
+    model = training.new_model(tiny.RECIPE)
+    model.load_state_dict(read_state(finished / tiny.RECIPE.name, RUN).weights)
+    batches = held_out_batches(tiny.tokens().held_out, tiny.RECIPE)
+    total = count = 0
+    for batch in batches:
+        shown = batch.tokens.copy()
+        shown[batch.chosen] = MASK
+        hidden = Batch(shown, batch.chosen, batch.targets)
+        total += training.masked_loss(model, hidden).item() * batch.targets.size
+        count += batch.targets.size
+    entry = read_manifest(family)["members"][0]
+    assert entry["all_masked_loss"] == pytest.approx(total / count, rel=1e-12)
+    assert entry["all_masked_loss"] != entry["held_out_loss"]
 
 
 @pytest.mark.parametrize("file", ["losses.npz", "spectra/L2-N32/step-00020.npz"])
