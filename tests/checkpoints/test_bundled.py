@@ -1,0 +1,45 @@
+"""The checkpoints that come with the library."""
+
+import numpy as np
+import pytest
+
+from spectral_lib import Kind, load
+from spectral_lib.checkpoints import GRID, bundled_names, open_checkpoint
+from spectral_lib.errors import CheckpointError
+from spectral_lib.families import load_family
+
+
+def test_two_models_come_with_their_weights() -> None:
+    assert bundled_names() == ("grid/L2-N32", "grid/L4-N64")
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_weights_give_the_published_spectra(name: str) -> None:
+    published = next(s for s in load_family("grid").members if s.model == name)
+    found = load(name)
+    for kind in Kind:
+        for array in ("singular_values", "norm_21", "norm_11"):
+            np.testing.assert_allclose(
+                getattr(found[kind], array), getattr(published[kind], array), rtol=1e-10
+            )
+
+
+def test_a_directory_of_that_name_comes_first(tmp_path, monkeypatch) -> None:
+    (tmp_path / "grid" / "L2-N32").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CheckpointError, match=r"config\.json"):
+        open_checkpoint("grid/L2-N32")
+
+
+def test_a_revision_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="revision"):
+        open_checkpoint("grid/L2-N32", revision="main")
+
+
+def test_an_unknown_name_lists_what_there_is() -> None:
+    with pytest.raises(CheckpointError, match="grid/L2-N32"):
+        open_checkpoint("L2-N32")
+
+
+def test_the_data_is_inside_the_library() -> None:
+    assert GRID.is_dir()
