@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,10 @@ class Batch:
     tokens: np.ndarray
     chosen: np.ndarray
     targets: np.ndarray
+
+    def all_masked(self) -> Batch:
+        """Return the batch with a mask at every chosen place: nothing there can be copied."""
+        return replace(self, tokens=np.where(self.chosen, MASK, self.tokens))
 
 
 def training_batch(stream: np.ndarray, recipe: Recipe, step: int) -> Batch:

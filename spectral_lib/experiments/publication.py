@@ -11,12 +11,16 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectral_lib.errors import DomainError, OutputError, StaleFileError, one_line
-from spectral_lib.experiments.batches import own_token_entropy, unigram_entropy
+from spectral_lib.experiments.batches import (
+    held_out_batches,
+    own_token_entropy,
+    unigram_entropy,
+)
 from spectral_lib.experiments.corpus import SOURCES
 from spectral_lib.experiments.preparation import Prepared
 from spectral_lib.experiments.recipe import Recipe
@@ -24,6 +28,9 @@ from spectral_lib.experiments.state import TrainingState, read_state, run_digest
 from spectral_lib.families import FAMILIES
 from spectral_lib.families.folder import file_sha256, read_manifest, write_manifest
 from spectral_lib.files import TEMPORARY
+
+if TYPE_CHECKING:
+    from transformers import BertForMaskedLM
 
 #: Models whose weights are published beside their spectra.
 WEIGHTS = ("L2-N32", "L4-N64")
@@ -99,11 +106,11 @@ def _write(
     states: Mapping[str, TrainingState],
     prepared: Prepared,
 ) -> None:
-    members = [_member(runs, recipe, states[recipe.name], folder) for recipe in recipes]
+    members = [_member(runs, recipe, states[recipe.name], prepared, folder) for recipe in recipes]
     curves: dict[str, Any] = {
         f"{recipe.model}.{array}": values
         for recipe in recipes
-        for array, values in _curves(states[recipe.name]).items()
+        for array, values in _curves(recipe, states[recipe.name], prepared).items()
     }
     np.savez_compressed(folder / "losses.npz", **curves)
     weights = {
@@ -138,13 +145,9 @@ def _write(
 def write_weights(recipe: Recipe, state: TrainingState, folder: Path) -> str:
     """Write a model as transformers does, config.json and model.safetensors; return its folder."""
     from safetensors import SafetensorError
-    from transformers import BertForMaskedLM
     from transformers.utils import logging
 
-    from spectral_lib.experiments.training import bert_config
-
-    model = BertForMaskedLM(bert_config(recipe))
-    model.load_state_dict(state.weights)
+    model = _model(recipe, state)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         model.save_pretrained(folder)
@@ -155,8 +158,18 @@ def write_weights(recipe: Recipe, state: TrainingState, folder: Path) -> str:
     return f"weights/{folder.name}"
 
 
-def _member(runs: Path, recipe: Recipe, state: TrainingState, output: Path) -> dict[str, Any]:
+def _model(recipe: Recipe, state: TrainingState) -> BertForMaskedLM:
     from spectral_lib.experiments.training import new_model
+
+    model = new_model(recipe)
+    model.load_state_dict(state.weights)
+    return model
+
+
+def _member(
+    runs: Path, recipe: Recipe, state: TrainingState, prepared: Prepared, output: Path
+) -> dict[str, Any]:
+    from spectral_lib.experiments.training import held_out_loss
 
     folder = output / "spectra" / recipe.name
     folder.mkdir(parents=True)
@@ -165,6 +178,8 @@ def _member(runs: Path, recipe: Recipe, state: TrainingState, output: Path) -> d
         source = spectra_path(runs / recipe.name, step)
         shutil.copyfile(source, folder / source.name)
         spectra[str(step)] = f"spectra/{recipe.name}/{source.name}"
+    model = _model(recipe, state)
+    batches = held_out_batches(prepared.tokens.held_out, recipe)
     return {
         "model": recipe.model,
         "num_layers": recipe.num_layers,
@@ -172,8 +187,9 @@ def _member(runs: Path, recipe: Recipe, state: TrainingState, output: Path) -> d
         "spectra": spectra,
         "recipe": json.loads(json.dumps(asdict(recipe))),
         "seconds": round(state.seconds, 1),
-        "parameters": new_model(recipe).num_parameters(),
+        "parameters": model.num_parameters(),
         "held_out_loss": state.held_out[-1][1],
+        "all_masked_loss": held_out_loss(model, [batch.all_masked() for batch in batches]),
     }
 
 
@@ -187,8 +203,17 @@ def _finished(runs: Path, recipe: Recipe, prepared: Prepared) -> TrainingState:
     return state
 
 
-def _curves(state: TrainingState) -> dict[str, np.ndarray]:
-    steps, losses = zip(*state.held_out, strict=True)
+def _curves(recipe: Recipe, state: TrainingState, prepared: Prepared) -> dict[str, np.ndarray]:
+    """Return the losses; the last held-out loss on the same windows as those before it.
+
+    The last evaluation of a run takes the whole text, the others a selection of its windows. A
+    curve that ended in the former would end in a jump.
+    """
+    from spectral_lib.experiments import training
+
+    steps, losses = map(list, zip(*state.held_out, strict=True))
+    batches = held_out_batches(prepared.tokens.held_out, recipe, training.WINDOWS)
+    losses[-1] = training.held_out_loss(_model(recipe, state), batches)
     return {
         "training": np.array(state.losses),
         "held_out_steps": np.array(steps),

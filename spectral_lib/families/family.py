@@ -20,7 +20,8 @@ class LossCurve:
     training
         float64 [steps], the loss of each step's batch.
     held_out_steps, held_out
-        int64 [m] and float64 [m]: steps at which the held-out text was evaluated, and its loss.
+        int64 [m] and float64 [m]: steps at which held-out text was evaluated, the same windows of
+        it each time, and its loss.
     """
 
     training: np.ndarray

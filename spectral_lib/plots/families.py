@@ -146,7 +146,7 @@ def proxy_growth(table: pd.DataFrame, proxies: Sequence[str] = ("spectral", "ede
             axis.plot(table[proxy, value].dropna(), label=PROXY_LABEL[proxy], **look)
         axis.set_title(f"{fixed} = {value}", fontsize=10)
         ticks_at(axis.xaxis, table.index)
-    label(figure, along, f"log10 of proxy / proxy at smallest {along}")
+    label(figure, along, f"log10 of proxy over\nproxy at smallest {along}")
     legend_above(figure, axes[0])
     return figure
 
@@ -171,7 +171,7 @@ def growth_ratio(table: pd.DataFrame) -> Plot:
 def sizes(table: pd.DataFrame) -> Plot:
     """Draw log10 of the norm-based proxy over the spectral one as a map over L and N."""
     grid = table.pivot(index="L", columns="N", values="log10 ratio")
-    figure, (axis,) = panels(width=5.6, height=0.9 + 0.42 * len(grid))
+    figure, (axis,) = panels(width=5.6, height=1.2 + 0.42 * len(grid))
     axis.grid(visible=False)
     shown = axis.imshow(grid.to_numpy(), cmap="cividis", aspect="auto", origin="lower")
     for (row, column), value in np.ndenumerate(grid.to_numpy()):
@@ -181,5 +181,6 @@ def sizes(table: pd.DataFrame) -> Plot:
     axis.set_xticks(range(grid.shape[1]), grid.columns)
     axis.set_yticks(range(grid.shape[0]), grid.index)
     axis.set(xlabel="N", ylabel="L")
-    figure.colorbar(shown, label="log10 of Edelman et al. / spectral")
+    axis.set_title("log10 of Edelman et al. / spectral", fontsize=10)
+    figure.colorbar(shown, label="log10")
     return figure

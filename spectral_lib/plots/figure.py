@@ -151,7 +151,11 @@ def grid_of(count: int, *, height: float = 2.4, **shared: Any) -> tuple[Plot, li
     """Return a figure of ``count`` panels in two columns, wide enough to be read on a phone."""
     columns = min(count, 2)
     figure, axes = panels(
-        columns, rows=math.ceil(count / columns), width=3.2 * columns, height=height, **shared
+        columns,
+        rows=math.ceil(count / columns),
+        width=(5.0, 6.4)[columns - 1],
+        height=height,
+        **shared,
     )
     for spare in axes[count:]:
         figure.delaxes(spare)

@@ -127,4 +127,5 @@ def _step_axis(axis: Axes, steps: pd.Index) -> None:
     later = [step for step in steps if step > 0]
     if later:
         axis.set_xscale("symlog", linthresh=later[0], linscale=0.5)
+        axis.set_xlim(left=-0.2 * later[0])
     ticks_at(axis.xaxis, list(steps))

@@ -13,8 +13,6 @@ from spectral_lib.tables.choices import convention_effects
 from spectral_lib.tables.growth import (
     growth_exponents,
     growth_ratio,
-    norm_exponents,
-    norm_scaling,
     proxy_growth,
     sizes,
 )
@@ -27,6 +25,7 @@ from spectral_lib.tables.models import (
     rank_margins,
     rescaling,
 )
+from spectral_lib.tables.norms import norm_exponents, norm_scaling
 from spectral_lib.tables.parts import growth_parts
 from spectral_lib.tables.spectra import contribution_curves, p_star_histogram, spectral_decay
 from spectral_lib.tables.thresholds import leaving_zero

@@ -1,4 +1,4 @@
-"""Tables of a family: how norms and proxies grow with width and depth."""
+"""Tables of a family: how the proxies grow with width and depth."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from spectral_lib.analysis import analyze
 from spectral_lib.errors import DomainError
 from spectral_lib.families import Family
 from spectral_lib.matrices import Array
-from spectral_lib.notation import PAPER, Convention, Kind
+from spectral_lib.notation import PAPER, Convention
 from spectral_lib.tables.indices import share_off_zero
 from spectral_lib.tables.labels import ordered_index
-from spectral_lib.tables.regression import CommonSlopes, common_slopes
+from spectral_lib.tables.norms import slope_table
+from spectral_lib.tables.regression import common_slopes
 
 Along = Literal["N", "L"]
 
@@ -43,59 +44,6 @@ def sizes(family: Family, convention: Convention = PAPER) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows).set_index("model")
-
-
-def norm_scaling(family: Family, num_layers: int = 2) -> pd.DataFrame:
-    r"""Return norms against N at one depth: means over layers and heads.
-
-    Returns
-    -------
-    Index ``N``; columns (kind, norm) with the norms spectral, Frobenius, (2,1) (sum over columns
-    of their Euclidean norms) and (1,1) (sum of absolute entries).
-
-    Source: the paper's figure of norms against N at L = 2.
-
-    Raises
-    ------
-    DomainError
-        No member has this depth.
-    """
-    members = [s for s in family.members if s.num_layers == num_layers]
-    if not members:
-        raise DomainError(
-            f"the family {family.name!r} has no model of L {num_layers}, only {family.depths}"
-        )
-    columns = {
-        (kind.value, name): [getattr(spectra[kind], attribute).mean() for spectra in members]
-        for kind in Kind
-        for name, attribute in _NORMS.items()
-    }
-    frame = pd.DataFrame(columns, index=pd.Index([s.hidden_size for s in members], name="N"))
-    frame.columns = ordered_index(columns, ["kind", "norm"])
-    return frame
-
-
-def norm_exponents(family: Family, num_layers: int = 2, level: float = 0.95) -> pd.DataFrame:
-    """Return the exponents of N in the norms of :func:`norm_scaling`.
-
-    Least-squares slopes of the log of the mean norm on log N, with the two-sided t-interval at
-    ``level``; what the interval means is said at :func:`growth_exponents`.
-
-    Returns
-    -------
-    Index (kind, norm); columns ``exponent``, ``low``, ``high``, ``residual sd`` (of the natural
-    log) and ``dof``. NaN for a norm that is 0 somewhere.
-
-    Raises
-    ------
-    DomainError
-        Fewer than 3 widths at this depth.
-    """
-    table = norm_scaling(family, num_layers)
-    widths = np.log(table.index.to_numpy(dtype=np.float64))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        fit = common_slopes(widths, np.zeros(widths.size), np.log(table.to_numpy()))
-    return _exponents(fit, level, table.columns)
 
 
 def proxy_growth(family: Family, along: Along, convention: Convention = PAPER) -> pd.DataFrame:
@@ -180,7 +128,7 @@ def growth_exponents(
     x, fixed, logs = _by_size(family, along, convention)
     responses = np.stack(list(logs.values()), axis=1)
     power = common_slopes(np.log(x), fixed, responses)
-    frame = _exponents(power, level, pd.Index(logs, name="proxy"))
+    frame = slope_table(power, level, pd.Index(logs, name="proxy"))
     if along == "L":
         exponential = common_slopes(x.astype(np.float64), fixed, responses)
         half = exponential.half_width(level)
@@ -232,14 +180,6 @@ def growth_ratio(
     return pd.DataFrame(rows).set_index("proxy")
 
 
-_NORMS = {
-    "spectral": "spectral_norm",
-    "Frobenius": "frobenius_norm",
-    "(2,1)": "norm_21",
-    "(1,1)": "norm_11",
-}
-
-
 def _by_size(
     family: Family, along: Along, convention: Convention
 ) -> tuple[Array, Array, dict[str, Array]]:
@@ -254,15 +194,3 @@ def _by_size(
         for name in found[0].proxies
     }
     return (widths, depths, logs) if along == "N" else (depths, widths, logs)
-
-
-def _exponents(fit: CommonSlopes, level: float, index: pd.Index) -> pd.DataFrame:
-    half = fit.half_width(level)
-    columns = {
-        "exponent": fit.slopes,
-        "low": fit.slopes - half,
-        "high": fit.slopes + half,
-        "residual sd": fit.residual_sd,
-        "dof": fit.dof,
-    }
-    return pd.DataFrame(columns, index=index)

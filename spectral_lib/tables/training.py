@@ -103,8 +103,10 @@ def card(family: Family) -> pd.DataFrame:
     Returns
     -------
     Index ``model``; columns ``L``, ``N``, ``H``, ``parameters``, ``steps``, ``peak rate``,
-    ``seed``, ``seconds`` (wall time), ``held-out loss`` and ``below unigram``, the unigram entropy
-    of the held-out text minus that loss (both in nats). NaN for what the manifest does not say.
+    ``seed``, ``seconds`` (wall time), ``held-out loss`` of the task as trained, ``all masked``,
+    the held-out loss with a mask at every place to predict, and ``below unigram``, the unigram
+    entropy of the held-out text minus the latter (all in nats). NaN for what the manifest does
+    not say.
     """
     known = {entry["model"]: entry for entry in family.manifest.get("members", ())}
     entropy = family.manifest.get("unigram_entropy", math.nan)
@@ -112,7 +114,7 @@ def card(family: Family) -> pd.DataFrame:
     for spectra in family.members:
         entry = known.get(spectra.model, {})
         recipe = entry.get("recipe", {})
-        loss = entry.get("held_out_loss", math.nan)
+        all_masked = entry.get("all_masked_loss", math.nan)
         rows.append(
             {
                 "model": spectra.model,
@@ -124,8 +126,9 @@ def card(family: Family) -> pd.DataFrame:
                 "peak rate": recipe.get("learning_rate", math.nan),
                 "seed": recipe.get("seed", math.nan),
                 "seconds": entry.get("seconds", math.nan),
-                "held-out loss": loss,
-                "below unigram": entropy - loss,
+                "held-out loss": entry.get("held_out_loss", math.nan),
+                "all masked": all_masked,
+                "below unigram": entropy - all_masked,
             }
         )
     return pd.DataFrame(rows).set_index("model")

@@ -9,9 +9,10 @@ import pytest
 import spectral_lib
 from spectral_lib.errors import DomainError, OutputError, StaleFileError
 from spectral_lib.experiments import publication
-from spectral_lib.experiments.batches import unigram_entropy
+from spectral_lib.experiments.batches import Batch, held_out_batches, unigram_entropy
 from spectral_lib.experiments.publication import publish
 from spectral_lib.experiments.state import DamagedStateError, read_state, run_digest, spectra_path
+from spectral_lib.experiments.vocabulary import MASK
 from spectral_lib.families.folder import MANIFEST, file_sha256, read_family, read_manifest
 from tests.experiments import tiny
 
@@ -43,7 +44,9 @@ def test_the_family_is_read_back(family, finished):
     assert set(found.snapshots[member.model]) == {0, 20, 60}
     curve = found.losses[member.model]
     assert curve.training.tolist() == state.losses
-    assert list(zip(curve.held_out_steps, curve.held_out, strict=True)) == state.held_out
+    np.testing.assert_allclose(
+        np.column_stack([curve.held_out_steps, curve.held_out]), state.held_out, rtol=1e-6
+    )
     entry = found.manifest["members"][0]
     assert entry["held_out_loss"] == state.held_out[-1][1]
     assert entry["recipe"]["learning_rate"] == tiny.RECIPE.learning_rate
@@ -77,6 +80,42 @@ def test_the_weights_are_those_of_the_last_step(family, finished):
             assert np.abs(got.singular_values - spectrum.singular_values).max() <= 1e-12 * scale
             np.testing.assert_allclose(got.norm_21, spectrum.norm_21, rtol=1e-12)
             np.testing.assert_allclose(got.norm_11, spectrum.norm_11, rtol=1e-12)
+
+
+def test_the_held_out_curve_is_over_the_same_windows_at_every_step(finished, tmp_path, monkeypatch):
+    from spectral_lib.experiments import training
+
+    monkeypatch.setattr(training, "WINDOWS", 4)
+    runs = tmp_path / "runs"
+    state = training.train(tiny.RECIPE, tiny.tokens(), runs / tiny.RECIPE.name)
+    publish(runs, [tiny.RECIPE], tiny.prepared(), tmp_path / "family")
+    found = read_family(tmp_path / "family")
+    curve = found.losses["grid/L2-N32"]
+    model = training.new_model(tiny.RECIPE)
+    model.load_state_dict(state.weights)
+    few = held_out_batches(tiny.tokens().held_out, tiny.RECIPE, 4)
+    assert curve.held_out[-1] == pytest.approx(training.held_out_loss(model, few), rel=1e-6)
+    assert curve.held_out[0] == state.held_out[0][1]
+    whole = found.manifest["members"][0]["held_out_loss"]
+    assert whole == state.held_out[-1][1] != curve.held_out[-1]
+
+
+def test_the_all_masked_loss_leaves_nothing_to_copy(family, finished):
+    from spectral_lib.experiments import training
+
+    model = training.new_model(tiny.RECIPE)
+    model.load_state_dict(read_state(finished / tiny.RECIPE.name, RUN).weights)
+    batches = held_out_batches(tiny.tokens().held_out, tiny.RECIPE)
+    total = count = 0
+    for batch in batches:
+        shown = batch.tokens.copy()
+        shown[batch.chosen] = MASK
+        hidden = Batch(shown, batch.chosen, batch.targets)
+        total += training.masked_loss(model, hidden).item() * batch.targets.size
+        count += batch.targets.size
+    entry = read_manifest(family)["members"][0]
+    assert entry["all_masked_loss"] == pytest.approx(total / count, rel=1e-12)
+    assert entry["all_masked_loss"] != entry["held_out_loss"]
 
 
 @pytest.mark.parametrize("file", ["losses.npz", "spectra/L2-N32/step-00020.npz"])

@@ -44,8 +44,15 @@ def build(folder, sizes, scale, seed=0):
     manifest = {
         "unigram_entropy": 6.5,
         "members": [
-            {"model": n, "recipe": recipe, "seconds": 2.5, "parameters": 99, "held_out_loss": 5.5}
-            for n in snapshots
+            {
+                "model": name,
+                "recipe": recipe,
+                "seconds": 2.5,
+                "parameters": 99,
+                "held_out_loss": 5.25,
+                "all_masked_loss": 5.5,
+            }
+            for name in snapshots
         ],
     }
     return Known(Family("small", "random", tuple(members), snapshots, losses, manifest), known)

@@ -41,20 +41,46 @@ def draw(name, family):
     return found, getattr(module, name.split()[0])(found)
 
 
-def boxes(figure):
-    """Return the boxes of the drawn tick labels, axis by axis."""
+def rendered(figure):
+    """Draw a figure once; return a function from a text to the box that it fills."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
+    return lambda text: text.get_window_extent(renderer)
+
+
+def tick_boxes(figure, box):
+    """Yield the boxes of the visible tick labels, axis by axis."""
     for panel in figure.axes:
         for axis in (panel.xaxis, panel.yaxis):
             low, high = sorted(axis.get_view_interval())
-            ticks = [
-                t.label1
-                for t in axis.get_major_ticks() + axis.get_minor_ticks()
-                if t.label1.get_visible() and t.label1.get_text() and low <= t.get_loc() <= high
+            yield [
+                box(tick.label1)
+                for tick in axis.get_major_ticks() + axis.get_minor_ticks()
+                if tick.label1.get_visible()
+                and tick.label1.get_text()
+                and low <= tick.get_loc() <= high
             ]
-            yield [text.get_window_extent(renderer) for text in ticks]
+
+
+def cut_off(figure, box):
+    """Return the drawn texts that do not lie inside the figure."""
+    words = [figure._supxlabel, figure._supylabel, *figure.texts]
+    words += [text for legend in figure.legends for text in legend.get_texts()]
+    for panel in figure.axes:
+        words += [panel.title, panel.xaxis.label, panel.yaxis.label, *panel.texts]
+    found = {text.get_text(): box(text) for text in words if text}
+    found |= {str(place): place for ticks in tick_boxes(figure, box) for place in ticks}
+    frame = figure.bbox.padded(1)
+    return [
+        name
+        for name, place in found.items()
+        if name and not (frame.contains(*place.min) and frame.contains(*place.max))
+    ]
+
+
+def overlapping(boxes):
+    return any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[i + 1 :])
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -64,9 +90,9 @@ def test_axes_are_named_and_ticks_do_not_overlap(request, which, name):
     if (which, name) in {("gappy", "norm_exponents")}:
         family = request.getfixturevalue("small").family
     _, figure = draw(name, family)
-    for ticks in boxes(figure):
-        for i, one in enumerate(ticks):
-            assert not any(one.overlaps(other) for other in ticks[i + 1 :])
+    box = rendered(figure)
+    assert not any(overlapping(ticks) for ticks in tick_boxes(figure, box))
+    assert not cut_off(figure, box)
     shared = [text.get_text() for text in (figure._supxlabel, figure._supylabel) if text]
     for panel in figure.axes:
         own = panel.get_xlabel() + panel.get_ylabel()
@@ -147,7 +173,11 @@ def test_losses_stand_beside_the_unigram_entropy(small):
     assert len(training.loss_curves(table).axes[0].lines) == 3
 
 
-@pytest.mark.parametrize("name", FIGURES)
+#: Tables that need at least three sizes.
+FITS = {"growth_exponents", "growth_ratio", "norm_exponents"}
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name not in FITS])
 def test_one_layer_and_missing_matrices_draw_without_a_warning(
     name, one_head, damaged, nothing, small
 ):
@@ -155,14 +185,18 @@ def test_one_layer_and_missing_matrices_draw_without_a_warning(
         snapshots = {spectra.model: {0: spectra}}
         losses = {spectra.model: next(iter(small.family.losses.values()))}
         family = Family("one", "one", (spectra,), snapshots, losses)
-        if name in ("growth_exponents", "growth_ratio", "norm_exponents"):
-            family = exact(GRID, size=0.5)
         if name == "norm_scaling" and spectra.num_layers != 2:
             continue
         _, figure = draw(name, family)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert list(boxes(figure))  # draws
+            assert not cut_off(figure, rendered(figure))
+
+
+@pytest.mark.parametrize("name", sorted(FITS))
+def test_intervals_of_no_width_draw_without_a_warning(name):
+    _, figure = draw(name, exact(GRID, size=0.5))
+    assert not cut_off(figure, rendered(figure))
 
 
 @pytest.mark.parametrize("limits", [(1.1, 1.4), (1.2, 3), (4, 60), (0.03, 900), (1, 1e12)])
@@ -171,6 +205,6 @@ def test_ticks_of_a_logarithmic_axis_are_few_and_round(limits):
     panel.plot([1, 2], limits)
     log_y_ticks(panel)
     assert panel.get_yscale() == "log"
-    *_, ticks = boxes(figure)
+    *_, ticks = tick_boxes(figure, rendered(figure))
     assert 2 <= len(ticks) <= 9
-    assert not any(a.overlaps(b) for i, a in enumerate(ticks) for b in ticks[i + 1 :])
+    assert not overlapping(ticks)
