@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectral_lib.checkpoints import PACKAGED
 from spectral_lib.errors import DomainError, OutputError, StaleFileError, one_line
 from spectral_lib.experiments.batches import (
     held_out_batches,
@@ -131,6 +132,7 @@ def _write(
         "corpus": {**prepared.corpus, "licences": SOURCES, "tokens": _sizes(prepared)},
         "unigram_entropy": unigram_entropy(prepared.tokens.held_out),
         "own_token_entropy": own_token_entropy(prepared.tokens.held_out, recipes[0]),
+        "packaged": _packaged(),
         "environment": {
             "python": platform.python_version(),
             "machine": platform.machine(),
@@ -140,6 +142,12 @@ def _write(
     written = sorted(path for path in folder.rglob("*") if path.is_file())
     hashes = {path.relative_to(folder).as_posix(): file_sha256(path) for path in written}
     write_manifest(folder, manifest, hashes)
+
+
+def _packaged() -> dict[str, dict[str, str]]:
+    """Return provenance and licence of the pretrained checkpoints that the book compares with."""
+    facts = ("distribution", "origin", "licence", "sha256")
+    return {name: {fact: getattr(p, fact) for fact in facts} for name, p in PACKAGED.items()}
 
 
 def write_weights(recipe: Recipe, state: TrainingState, folder: Path) -> str:

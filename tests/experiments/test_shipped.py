@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import spectral_lib
+from spectral_lib.checkpoints import PACKAGED
 from spectral_lib.experiments import recipe
 from spectral_lib.families import family_folder, load_family
 
@@ -121,3 +122,12 @@ def test_the_corpus_is_rebuilt_and_the_held_out_loss_with_it(grid):
     assert loss == pytest.approx(entry["held_out_loss"], rel=1e-5)
     selection = held_out_loss(model, held_out_batches(held_out, trained_by, WINDOWS))
     assert selection == pytest.approx(grid.losses[trained_by.model].held_out[-1], rel=1e-5)
+
+
+def test_the_manifest_tells_whose_words_and_weights_these_are(grid):
+    assert set(grid.manifest["corpus"]["licences"]) == set(grid.manifest["corpus"]["versions"])
+    assert grid.manifest["licence"] == "MIT"
+    for name, package in PACKAGED.items():
+        told = grid.manifest["packaged"][name]
+        assert told["licence"] == package.licence
+        assert told["sha256"] == package.sha256
