@@ -11,6 +11,7 @@ except ImportError as error:
 
 from spectral_lib.tables.choices import convention_effects
 from spectral_lib.tables.growth import (
+    growth_by_group,
     growth_exponents,
     growth_ratio,
     proxy_growth,
@@ -35,6 +36,7 @@ __all__ = [
     "card",
     "contribution_curves",
     "convention_effects",
+    "growth_by_group",
     "growth_exponents",
     "growth_in_depth",
     "growth_parts",

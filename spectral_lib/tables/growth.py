@@ -16,7 +16,7 @@ from spectral_lib.notation import PAPER, Convention
 from spectral_lib.tables.indices import share_off_zero
 from spectral_lib.tables.labels import ordered_index
 from spectral_lib.tables.norms import slope_table
-from spectral_lib.tables.regression import common_slopes
+from spectral_lib.tables.regression import common_slopes, group_slopes
 
 Along = Literal["N", "L"]
 
@@ -110,8 +110,8 @@ def growth_exponents(
     Returns
     -------
     Index ``proxy``; columns ``exponent``, ``low``, ``high``, ``residual sd`` (natural log) and
-    ``dof``; along L also ``rate`` (natural log per layer), ``rate low``, ``rate high``,
-    ``rate residual sd`` and ``better law`` (``"power"`` or ``"exponential"``).
+    ``dof``; along L also ``rate`` (natural log per layer), ``rate low``, ``rate high`` and
+    ``rate residual sd``.
 
     Notes
     -----
@@ -135,9 +135,47 @@ def growth_exponents(
         frame["rate"] = exponential.slopes
         frame["rate low"], frame["rate high"] = exponential.slopes - half, exponential.slopes + half
         frame["rate residual sd"] = exponential.residual_sd
-        better = power.residual_sd <= exponential.residual_sd
-        frame["better law"] = np.where(better, "power", "exponential")
     return frame
+
+
+def growth_by_group(family: Family, along: Along, convention: Convention = PAPER) -> pd.DataFrame:
+    r"""Return how fast the proxies grow with one size, at each value of the other by itself.
+
+    .. math:: \log P = a + b \log x + e \qquad \text{and} \qquad \log P = a + c\, x + e
+
+    by least squares, for every proxy and every value of the fixed size.
+
+    Returns
+    -------
+    Index (proxy, fixed size); columns ``models``, ``exponent`` b, ``residual sd``, ``rate`` c and
+    ``rate residual sd`` (natural logs), and ``better law``, the one with the smaller residual
+    (``"power"`` or ``"exponential"``; both have two parameters). Two models have slopes and no
+    residual, one has neither: NaN, and ``"too few models"``.
+
+    Raises
+    ------
+    DomainError
+        ``along`` is neither ``"N"`` nor ``"L"``.
+    """
+    x, fixed, logs = _by_size(family, along, convention)
+    responses = np.stack(list(logs.values()), axis=1)
+    power = group_slopes(np.log(x), fixed, responses)
+    exponential = group_slopes(x.astype(np.float64), fixed, responses)
+    better = np.where(power.residual_sd <= exponential.residual_sd, "power", "exponential")
+    better = np.where(np.isnan(power.residual_sd), "too few models", better)
+    other = "L" if along == "N" else "N"
+    index = ordered_index(
+        [(name, int(value)) for name in logs for value in power.groups], ["proxy", other]
+    )
+    columns = {
+        "models": np.tile(power.count, len(logs)),
+        "exponent": power.slopes.T.ravel(),
+        "residual sd": power.residual_sd.T.ravel(),
+        "rate": exponential.slopes.T.ravel(),
+        "rate residual sd": exponential.residual_sd.T.ravel(),
+        "better law": better.T.ravel(),
+    }
+    return pd.DataFrame(columns, index=index)
 
 
 def growth_ratio(

@@ -1,4 +1,4 @@
-"""Least squares with one slope for several groups, and the ratio of two such slopes."""
+"""Least squares with one slope for several groups or one for each, and the ratio of two slopes."""
 
 from __future__ import annotations
 
@@ -111,7 +111,45 @@ def common_slopes(x: Array, groups: NDArray[Any], responses: Array) -> CommonSlo
     return CommonSlopes(slopes, residuals.T @ residuals / dof, x_squares, dof)
 
 
+@dataclass(frozen=True, eq=False)
+class GroupSlopes:
+    """Slopes of K responses on one x, each group fitted by itself.
+
+    Attributes
+    ----------
+    groups
+        ``[G]``, ascending.
+    count
+        ``[G]``, points in each.
+    slopes
+        ``[G, K]``; NaN for a group with a single x.
+    residual_sd
+        ``[G, K]``, with count - 2 degrees of freedom; NaN for a group of fewer than 3 points.
+    """
+
+    groups: NDArray[Any]
+    count: NDArray[np.intp]
+    slopes: Array
+    residual_sd: Array
+
+
+def group_slopes(x: Array, groups: NDArray[Any], responses: Array) -> GroupSlopes:
+    """Fit a slope and an intercept in each group; shapes as for :func:`common_slopes`."""
+    names, group, count = np.unique(groups, return_inverse=True, return_counts=True)
+    x = (x[:, None] - _group_means(x[:, None], group)[group])[:, 0]
+    responses = responses - _group_means(responses, group)[group]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slopes = _group_sums(x[:, None] * responses, group) / _group_sums(x[:, None] ** 2, group)
+        squares = _group_sums((responses - x[:, None] * slopes[group]) ** 2, group)
+        dof = np.where(count > 2, count - 2.0, np.nan)[:, None]
+        return GroupSlopes(names, count, slopes, np.sqrt(squares / dof))
+
+
 def _group_means(values: Array, group: NDArray[np.intp]) -> Array:
+    return np.asarray(_group_sums(values, group) / np.bincount(group)[:, None])
+
+
+def _group_sums(values: Array, group: NDArray[np.intp]) -> Array:
     sums = np.zeros((int(group.max()) + 1, values.shape[1]))
     np.add.at(sums, group, values)
-    return np.asarray(sums / np.bincount(group)[:, None])
+    return sums

@@ -90,9 +90,42 @@ def test_exponents_are_within_group_slopes(request, which, along):
             expected = [rate, rate - half, rate + half, rate_sd]
             found = row[["rate", "rate low", "rate high", "rate residual sd"]].astype(float)
             np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
-            assert row["better law"] == ("power" if sd <= rate_sd else "exponential")
         else:
             assert "rate" not in row
+
+
+@pytest.mark.parametrize("along", ["N", "L"])
+@pytest.mark.parametrize("which", ["small", "gappy"])
+def test_each_group_has_a_fit_of_its_own(request, which, along):
+    known = request.getfixturevalue(which)
+    members = known.family.members
+    sizes = np.array([[s.hidden_size, s.num_layers] for s in members])
+    x, fixed = sizes.T if along == "N" else sizes.T[::-1]
+    table = tables.growth_by_group(known.family, along)
+    assert table.index.names == ["proxy", "L" if along == "N" else "N"]
+    assert table.index.tolist() == [(name, v) for name in PROXIES for v in np.unique(fixed)]
+    for (name, value), row in table.iterrows():
+        chosen = np.flatnonzero(fixed == value)
+        y = np.array([logs(known, members[i], PAPER)[name] for i in chosen])
+        assert row["models"] == chosen.size
+        if chosen.size == 1:
+            assert row[["exponent", "rate"]].isna().all()
+            continue
+        fits = [stats.linregress(at, y) for at in (np.log(x[chosen]), x[chosen])]
+        found = row[["exponent", "rate"]].astype(float)
+        np.testing.assert_allclose(found, [fit.slope for fit in fits], rtol=1e-7, atol=1e-9)
+        if chosen.size == 2:
+            assert row[["residual sd", "rate residual sd"]].isna().all()
+            assert row["better law"] == "too few models"
+            continue
+        # The standard error of a slope is the residual's over the root of the sum of squares.
+        sds = [
+            fit.stderr * math.sqrt(((at - at.mean()) ** 2).sum())
+            for fit, at in zip(fits, (np.log(x[chosen]), x[chosen]), strict=True)
+        ]
+        found = row[["residual sd", "rate residual sd"]].astype(float)
+        np.testing.assert_allclose(found, sds, rtol=1e-6, atol=1e-8)
+        assert row["better law"] == ("power" if sds[0] <= sds[1] else "exponential")
 
 
 def identity_like(depth, width, size, norm_growth=0.0):
@@ -141,8 +174,9 @@ def test_the_spectral_proxy_off_zero_scale_grows_as_its_closed_form():
     assert table.loc["spectral", "exponent"] == pytest.approx(1, abs=0.01)
     along_depth = tables.growth_exponents(exact(GRID, size=30.0), "L")
     assert along_depth.loc["spectral", "exponent"] == pytest.approx(1, abs=0.01)
-    assert along_depth.loc["spectral", "better law"] == "power"
-    assert along_depth.loc["edelman", "better law"] == "exponential"
+    law = tables.growth_by_group(exact(GRID, size=30.0), "L")["better law"]
+    assert (law["spectral"] == "power").all()
+    assert (law["edelman"] == "exponential").all()
     log_lambda = math.log(1.13 * 30**2 * 30 * (1 + 4 * 30))
     assert along_depth.loc["edelman", "rate"] == pytest.approx(log_lambda, rel=1e-3)
 
