@@ -174,7 +174,7 @@ def announce(repo: str, file: str, revision: str | None) -> HubFile | None:
             f"{where}: the hub cannot be reached ({one_line(error, 120)})"
         ) from error
     commit, size, digest = answer.commit_hash, answer.size, answer.etag
-    if commit is None or size is None or digest is None or not _HASH.fullmatch(digest):
+    if commit is None or size is None or digest is None or size < 0 or not _HASH.fullmatch(digest):
         raise HubError(f"{where}: the hub states no commit, length or hash of {file}")
     token = get_token()
     headers = {"Authorization": f"Bearer {token}"} if token else {}

@@ -24,6 +24,7 @@ from spectral_lib.errors import (
     HubError,
     HubUnreachableError,
     StaleFileError,
+    one_line,
 )
 from spectral_lib.families import FAMILIES
 from spectral_lib.families.folder import (
@@ -42,6 +43,7 @@ FAMILY = "miniatures"
 #: Forms of the weights in the order of preference: the first is read layer by layer.
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 CARD = "README.md"
+LOCK = ".lock"
 _LICENCE = re.compile(r"\A---\n(?:(?!---).*\n)*?license:[ \t]*(?P<licence>\S+)")
 
 #: Called with a model, what is being done with it, and how much of it is done and in all:
@@ -73,11 +75,12 @@ def fetch_miniatures(
     OutputError
         The disk is full, or cannot be written.
     DomainError
-        The folder holds another family, or another fetch is at work there.
+        The folder holds another family or other things, or another fetch is at work there.
     MissingExtraError
         A package is not installed: huggingface_hub, or torch where the weights need it.
     """
     failures: dict[str, str] = {}
+    _require_ours(folder)
     with _alone(folder):
         members = _stored(folder)
         for model in models:
@@ -172,6 +175,29 @@ def _downloads(folder: Path, model: str) -> Path:
     return folder / "downloads" / short_name(model)
 
 
+def _require_ours(folder: Path) -> None:
+    """Refuse a folder whose manifest is not this family's: nothing in it is to be touched.
+
+    A damaged manifest is taken for this family's where nothing else is in the folder.
+    """
+    path = folder / MANIFEST
+    if not path.exists():
+        return
+    try:
+        family = read_manifest(folder)["family"]
+    except (StaleFileError, KeyError):
+        ours = {MANIFEST, LOCK, "spectra", "downloads"}
+        names = (p.name for p in folder.iterdir() if not p.name.startswith(TEMPORARY))
+        others = sorted(set(names) - ours) if path.is_file() else [MANIFEST]
+        if others:
+            raise DomainError(
+                f"{folder}: holds no family but {one_line(repr(others[0]), 120)}; give another"
+            ) from None
+        return
+    if family != FAMILY:
+        raise DomainError(f"{folder}: holds the family {one_line(repr(family), 120)}; give another")
+
+
 def _stored(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the entries of the models whose spectra are here and whole, by model.
 
@@ -181,11 +207,9 @@ def _stored(folder: Path) -> dict[str, dict[str, Any]]:
         return {}
     try:
         manifest = read_manifest(folder)
-        if manifest["family"] != FAMILY:
-            raise DomainError(f"{folder}: holds the family {manifest['family']!r}; give another")
         entries = {entry["model"]: entry for entry in manifest["members"]}
         members = {m: entry for m, entry in entries.items() if _whole(folder, manifest, entry)}
-    except (StaleFileError, KeyError, TypeError):
+    except (StaleFileError, AttributeError, KeyError, TypeError):
         entries, members = {}, {}  # all of it can be fetched again
     if not members:
         (folder / MANIFEST).unlink()
@@ -199,7 +223,8 @@ def _whole(folder: Path, manifest: Mapping[str, Any], entry: Mapping[str, Any]) 
         spectra = TransformerSpectra.load(verified(folder, manifest, entry["spectra"]))
     except StaleFileError:
         return False
-    return bool(spectra.model == entry["model"])
+    found = (spectra.model, spectra.num_layers, spectra.hidden_size)
+    return found == (entry["model"], entry["num_layers"], entry["hidden_size"])
 
 
 def _write(folder: Path, members: Mapping[str, Mapping[str, Any]]) -> None:
@@ -213,7 +238,7 @@ def _write(folder: Path, members: Mapping[str, Mapping[str, Any]]) -> None:
 def _alone(folder: Path) -> Iterator[None]:
     """Hold the folder; the system lets go of it when this process ends, however it ends."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
+    with (folder / LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -54,6 +55,17 @@ def test_announcement(server):
     assert remote.digest == hashlib.sha256(CONTENT).hexdigest()
     assert announce(REPO, "absent.bin", None) is None
     assert server.ranges == []
+
+
+def test_an_announcement_that_cannot_be_true(server, monkeypatch):
+    import huggingface_hub
+
+    true = announce(REPO, FILE, None)
+    assert true is not None
+    for size in (-5, None):
+        false = SimpleNamespace(commit_hash=true.commit, size=size, etag=true.digest)
+        monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", lambda url, false=false: false)
+        refused(HubError, lambda: announce(REPO, FILE, None), "states no commit, length or hash")
 
 
 def test_whole_file_once(server, folder):

@@ -352,8 +352,52 @@ def test_the_folder_of_another_family_is_left_alone(published, folder):
     path = folder / "manifest.json"
     path.write_text(path.read_text().replace('"miniatures"', '"grid"'))
     before = path.read_bytes()
+    (folder / ".lock").unlink()
     refused(DomainError, lambda: fetch(folder, TINY[:1]), "'grid'")
     assert path.read_bytes() == before
+    assert not (folder / ".lock").exists()
+
+
+@pytest.mark.parametrize(
+    "manifest", ['{"name": "my extension"}', '{"schema_version": 2, "family": "grid"}', None]
+)
+def test_a_folder_of_other_things_is_left_alone(published, folder, manifest):
+    server = published(TINY[:1])
+    folder.mkdir()
+    if manifest is None:
+        (folder / "manifest.json").mkdir()
+    else:
+        (folder / "manifest.json").write_text(manifest)
+        (folder / "background.js").touch()
+    before = sorted(folder.iterdir())
+    refused(DomainError, lambda: fetch(folder, TINY[:1]), "holds no family", "give another")
+    assert sorted(folder.iterdir()) == before
+    assert manifest is None or (folder / "manifest.json").read_text() == manifest
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda manifest: manifest.update(files=[]),
+        lambda manifest: manifest.update(members=None),
+        lambda manifest: manifest.update(members=["x"]),
+        lambda manifest: manifest["members"][1].pop("num_layers"),
+        lambda manifest: manifest["members"][1].update(hidden_size="x"),
+        lambda manifest: manifest["members"][1].update(spectra={"0": "x"}),
+    ],
+)
+def test_an_edited_manifest_is_made_again(published, folder, edit):
+    published(TINY[:3])
+    fetch(folder, TINY[:3])
+    path = folder / "manifest.json"
+    whole = path.read_bytes()
+    manifest = json.loads(whole)
+    edit(manifest)
+    path.write_text(json.dumps(manifest))
+    (folder / "spectra" / f"{short_name(TINY[0])}.npz").unlink()
+    assert fetch(folder, TINY[:3]) == {}
+    assert path.read_bytes() == whole
 
 
 def test_without_the_hub_library(published, folder, monkeypatch):
