@@ -48,9 +48,15 @@ def is_current() -> bool:
 
 def provide_family() -> None:
     """Fetch what the family that SPECTRAL_LIB_FAMILY names lacks, before anything is built."""
-    from spectral_lib.families import chosen_family, chosen_name, family_folder
+    from spectral_lib.errors import DomainError
+    from spectral_lib.families import SWITCH, chosen_family, chosen_name, family_folder
 
-    if (name := chosen_name()) == "miniatures":
+    if (name := chosen_name()) == "packaged":
+        raise DomainError(
+            f"{SWITCH}: the book follows a family over depths and widths, grid or miniatures; the "
+            "packaged encoders have a page in it without the switch"
+        )
+    if name == "miniatures":
         from spectral_lib.cli.grid.fetch import fetch_into, without
         from spectral_lib.families.miniatures import MINIATURES
 

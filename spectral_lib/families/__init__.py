@@ -16,6 +16,7 @@ from spectral_lib.loading import load
 
 __all__ = [
     "FAMILIES",
+    "SWITCH",
     "Family",
     "LossCurve",
     "cache_folder",

@@ -1,4 +1,4 @@
-"""Figures of one model: its spectra, its contribution curves, its p*."""
+"""Figures of one model: an overview, its margins, its growth, its norms, and rescaling."""
 
 from __future__ import annotations
 
@@ -21,32 +21,19 @@ from spectral_lib.plots.figure import (
     STYLES,
     Plot,
     drawable,
+    grid_of,
+    kind_look,
+    label,
     legend_above,
+    log_y_ticks,
     panels,
+    whole_ticks,
 )
 from spectral_lib.proxies import log_rank_margin
 from spectral_lib.transformer import TransformerSpectra
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def spectral_decay(spectra: TransformerSpectra) -> Plot:
-    """Draw sigma_j / sigma_1 against j / q by kind: the median over matrices and the full range."""
-    figure, (axis,) = panels()
-    _decay(axis, spectra)
-    legend_above(figure, axis)
-    return figure
-
-
-def contribution_curves(analysis: Analysis) -> Plot:
-    """Draw every matrix's contribution against p, relative to its value at p = 0, by kind."""
-    figure, axes = panels(columns=4, height=2.8, sharey=True)
-    for axis, kind in zip(axes, Kind, strict=True):
-        _contributions(axis, analysis, kind)
-        axis.set_title(KIND_LABEL[kind], fontsize=10)
-    axes[0].set_ylabel("log10, relative to p = 0")
-    return figure
 
 
 def rank_margins(spectra: TransformerSpectra, convention: Convention = PAPER) -> Plot:
@@ -68,26 +55,6 @@ def rank_margins(spectra: TransformerSpectra, convention: Convention = PAPER) ->
     axis.set(xlabel="layer", ylabel="log10 of scale / threshold")
     axis.set_xticks(range(spectra.num_layers))
     legend_above(figure, axis)
-    return figure
-
-
-def p_star_counts(analysis: Analysis) -> Plot:
-    """Draw how many matrices of each kind attain their minimum at each p of the grid."""
-    figure, (axis,) = panels()
-    grid = analysis.spectral.curves.p
-    width = 0.8 * (grid[1] - grid[0]) / len(Kind)
-    for offset, kind in enumerate(Kind):
-        index = analysis.spectral.curves.p_star_index[kind].ravel()
-        counts = np.bincount(index, minlength=len(grid))
-        axis.bar(
-            grid + (offset - 1.5) * width,
-            counts,
-            width,
-            label=KIND_LABEL[kind],
-            color=KIND_COLOUR[kind],
-        )
-    axis.set(xlabel="p*", ylabel="matrices")
-    axis.legend(frameon=False)
     return figure
 
 
@@ -173,19 +140,14 @@ def growth_in_depth(growth: dict[str, pd.DataFrame]) -> Plot:
 
 def norms_by_layer(norms: pd.DataFrame) -> Plot:
     """Draw the norms of :func:`spectral_lib.tables.norms_by_layer` against the layer."""
-    figure, axes = panels(columns=3, height=3.0)
+    figure, axes = grid_of(3, sharex=True)
     for axis, name in zip(axes, ("spectral", "(2,1)", "(1,1)"), strict=True):
         for kind in Kind:
-            axis.plot(
-                norms.index,
-                norms[kind.value, name],
-                color=KIND_COLOUR[kind],
-                linestyle=KIND_STYLE[kind],
-                marker="o",
-                markersize=3,
-                label=KIND_LABEL[kind],
-            )
-        axis.set(title=f"{name} norm", xlabel="layer", yscale="log")
+            axis.plot(norms.index, norms[kind.value, name], **kind_look(kind))
+        axis.set_title(f"{name} norm", fontsize=10)
+        log_y_ticks(axis)
+        whole_ticks(axis.xaxis)
+    label(figure, "layer", "mean over heads")
     legend_above(figure, axes[0])
     return figure
 

@@ -143,6 +143,15 @@ def test_an_unknown_family_fails_before_anything_is_built(tree: Tree) -> None:
     assert tree.builds == 0
 
 
+def test_two_encoders_are_no_family_to_build_the_book_with(tree: Tree) -> None:
+    process = tree.start(SPECTRAL_LIB_FAMILY="packaged")
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (2, "")
+    assert err.startswith("The book was not built: SPECTRAL_LIB_FAMILY: the book follows a family")
+    assert err.count("\n") == 1
+    assert tree.builds == 0
+
+
 def test_a_hub_out_of_reach_fails_before_anything_is_built(tree: Tree) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         nowhere = f"http://127.0.0.1:{listener.getsockname()[1]}"
