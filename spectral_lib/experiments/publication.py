@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -16,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectral_lib.checkpoints import PACKAGED
-from spectral_lib.errors import DomainError, OutputError, StaleFileError, one_line
+from spectral_lib.errors import DomainError, one_line
 from spectral_lib.experiments.batches import (
     held_out_batches,
     own_token_entropy,
     unigram_entropy,
 )
 from spectral_lib.experiments.corpus import SOURCES
+from spectral_lib.experiments.placing import replacing_family
 from spectral_lib.experiments.preparation import Prepared
 from spectral_lib.experiments.recipe import Recipe
 from spectral_lib.experiments.state import TrainingState, read_state, run_digest, spectra_path
 from spectral_lib.families import FAMILIES
-from spectral_lib.families.folder import file_sha256, read_manifest, write_manifest
-from spectral_lib.files import TEMPORARY
+from spectral_lib.families.folder import file_sha256, write_manifest
 
 if TYPE_CHECKING:
     from transformers import BertForMaskedLM
@@ -55,49 +53,8 @@ def publish(runs: Path, recipes: Sequence[Recipe], prepared: Prepared, output: P
         ``output`` is something else than a family's folder or an empty one, or cannot be written.
     """
     states = {recipe.name: _finished(runs, recipe, prepared) for recipe in recipes}
-    with _replacing_family(output) as folder:
+    with replacing_family(output) as folder:
         _write(folder, runs, recipes, states, prepared)
-
-
-def check_family_output(output: Path) -> None:
-    """Fail before the work where a family could not be written after it.
-
-    Raises
-    ------
-    OutputError
-        ``output`` is something else than a family's folder or an empty one.
-    """
-    try:
-        if any(output.iterdir()):
-            read_manifest(output)
-    except FileNotFoundError:
-        return
-    except StaleFileError as error:
-        raise OutputError(f"cannot write {output}: it is not empty and holds no family") from error
-    except OSError as error:
-        raise OutputError(f"cannot write {output}: {error.strerror}") from error
-
-
-@contextmanager
-def _replacing_family(output: Path) -> Iterator[Path]:
-    check_family_output(output)
-    target = Path(os.path.realpath(output))
-    fresh, former = (target.with_name(f"{TEMPORARY}{target.name}-{n}") for n in ("new", "old"))
-    try:
-        for left in (fresh, former):
-            shutil.rmtree(left, ignore_errors=True)
-        fresh.mkdir(parents=True)
-        yield fresh
-        if target.exists():
-            target.rename(former)
-        fresh.rename(target)
-    except OutputError:
-        raise
-    except OSError as error:
-        raise OutputError(f"cannot write {output}: {error.strerror or error}") from error
-    finally:
-        for left in (fresh, former):
-            shutil.rmtree(left, ignore_errors=True)
 
 
 def _write(

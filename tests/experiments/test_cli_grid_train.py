@@ -49,7 +49,10 @@ def trained(monkeypatch):
         (["--steps", "1"], "steps must be >= 2"),
         (["--workers", "0"], "--workers"),
         (["--models", "L2-N32,L3-N32"], "the grid has no model 'L3-N32'"),
-        (["--output", "."], "not empty and holds no family"),
+        (["--models", ""], "--models names no model"),
+        (["--models", " ,"], "--models names no model"),
+        (["--output", "."], "the states of the training are in it"),
+        (["--output", "tokens.npz/family"], "no folder can be made in"),
     ],
 )
 def test_bad_options_get_one_line(run, trained, monkeypatch, tmp_path, options, words):
@@ -68,11 +71,12 @@ def test_the_group_without_a_command_gets_one_line(capsys):
         )
 
 
-def test_a_missing_package_gets_one_line(run, trained, monkeypatch):
+def test_a_missing_package_gets_one_line_and_no_folder(run, trained, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "torch", None)
-    code, lines = run()
+    code, lines = run("--folder", str(tmp_path / "other"), folder=False)
     assert code == 2
+    assert not (tmp_path / "other").exists()
     assert lines == [
         "spectral-lib: training the grid needs matplotlib, torch: pip install 'spectral-lib[all]'"
     ]

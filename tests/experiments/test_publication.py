@@ -2,18 +2,21 @@
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import spectral_lib
 from spectral_lib.errors import DomainError, OutputError, StaleFileError
-from spectral_lib.experiments import publication
+from spectral_lib.experiments import placing, publication
 from spectral_lib.experiments.batches import Batch, held_out_batches, unigram_entropy
+from spectral_lib.experiments.placing import check_family_output
 from spectral_lib.experiments.publication import publish
 from spectral_lib.experiments.state import DamagedStateError, read_state, run_digest, spectra_path
 from spectral_lib.experiments.vocabulary import MASK
 from spectral_lib.families.folder import MANIFEST, file_sha256, read_family, read_manifest
+from spectral_lib.files import TEMPORARY
 from tests.experiments import tiny
 
 RUN = run_digest(tiny.RECIPE, tiny.tokens().digest)
@@ -178,6 +181,60 @@ def test_other_folders_are_not_replaced(finished, tmp_path):
     with pytest.raises(OutputError, match="Not a directory"):
         publish(finished, [tiny.RECIPE], tiny.prepared(), tmp_path / "thesis.tex")
     assert (tmp_path / "thesis.tex").exists()
+
+
+def test_what_lies_beside_a_family_is_not_deleted_with_it(family, finished, tmp_path):
+    output = shutil.copytree(family, tmp_path / "family")
+    (output / "thesis.tex").touch()
+    with pytest.raises(OutputError, match=r"it holds 'thesis\.tex' beside a family"):
+        publish(finished, [tiny.RECIPE], tiny.prepared(), output)
+    assert (output / "thesis.tex").exists()
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch):
+    runs = tmp_path / "family" / "runs"
+    for output in (runs, runs.parent, tmp_path):
+        with pytest.raises(OutputError, match="the states of the training are in it"):
+            check_family_output(output, runs)
+    check_family_output(runs / "family", runs)
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="no folder can be made in"):
+        check_family_output(tmp_path / "file" / "family")
+    monkeypatch.setattr(placing.os, "access", lambda *_: False)
+    with pytest.raises(OutputError, match="no folder can be made in"):
+        check_family_output(tmp_path / "new" / "family")
+    assert {path.name for path in tmp_path.iterdir()} == {"file"}
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_the_family_before_comes_back_when_the_new_one_cannot_take_its_place(
+    family, finished, tmp_path, monkeypatch, failure
+):
+    output = shutil.copytree(family, tmp_path / "family")
+    rename = Path.rename
+
+    def failing(path, target):
+        if path.name.endswith("-new"):
+            raise failure
+        return rename(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", failing)
+        with pytest.raises((KeyboardInterrupt, OutputError)):
+            publish(finished, [tiny.RECIPE], tiny.prepared(), output)
+    assert read_manifest(output) == read_manifest(family)
+    assert [path.name for path in tmp_path.iterdir()] == ["family"]
+
+
+def test_the_family_before_comes_back_after_a_kill_between_the_renames(
+    family, finished, tmp_path, monkeypatch
+):
+    shutil.copytree(family, tmp_path / f"{TEMPORARY}family-old")
+    monkeypatch.setattr(publication, "write_manifest", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        publish(finished, [tiny.RECIPE], tiny.prepared(), tmp_path / "family")
+    assert read_manifest(tmp_path / "family") == read_manifest(family)
+    assert [path.name for path in tmp_path.iterdir()] == ["family"]
 
 
 def test_only_finished_and_whole_runs_are_published(finished, tmp_path):

@@ -48,10 +48,12 @@ def train(
     Stop it at any moment with Ctrl-C; the same command goes on.
     """
     from spectral_lib.cli.grid.display import progress
+    from spectral_lib.errors import DomainError
     from spectral_lib.experiments import recipe
     from spectral_lib.experiments.locks import alone
-    from spectral_lib.experiments.preparation import prepare
-    from spectral_lib.experiments.publication import check_family_output, publish
+    from spectral_lib.experiments.placing import check_family_output
+    from spectral_lib.experiments.preparation import prepare, require_packages
+    from spectral_lib.experiments.publication import publish
     from spectral_lib.experiments.runner import steps_done, train_grid
     from spectral_lib.families import cache_folder
 
@@ -59,12 +61,15 @@ def train(
     if steps is not None:
         whole = tuple(recipe.rehearsal(one, steps) for one in whole)
     names = [name for value in models or [] for name in value.replace(",", " ").split()]
+    if models and not names:  # not the whole grid, which an empty variable would cost hours
+        raise DomainError("--models names no model, expected names as in L2-N32,L4-N64")
     chosen = recipe.select(whole, names)
     if folder is None:
         # A rehearsal does not get in the way of the real run.
         folder = cache_folder() / ("grid" if whole == recipe.grid() else f"grid-{steps}-steps")
     output = output or folder / "family"
-    check_family_output(output)
+    check_family_output(output, folder)
+    require_packages()
 
     with alone(folder):
         prepared = prepare(folder, whole[0].vocabulary, _say, again=restart)
