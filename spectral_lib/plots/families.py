@@ -153,7 +153,7 @@ def proxy_growth(table: pd.DataFrame, proxies: Sequence[str] = ("spectral", "ede
 
 def growth_exponents(table: pd.DataFrame) -> Plot:
     """Draw the fitted exponents with their intervals."""
-    figure, (axis,) = panels(width=6.4, height=1.9)
+    figure, (axis,) = panels(width=6.4, height=0.8 + 0.36 * len(table))
     whiskers(axis, table, "exponent", PROXY_LABEL)
     axis.set_xlabel("exponent")
     return figure
@@ -161,7 +161,7 @@ def growth_exponents(table: pd.DataFrame) -> Plot:
 
 def growth_ratio(table: pd.DataFrame) -> Plot:
     """Draw how many times the spectral exponent the norm-based ones are, with intervals."""
-    figure, (axis,) = panels(width=6.4, height=1.6)
+    figure, (axis,) = panels(width=6.4, height=0.8 + 0.4 * len(table))
     whiskers(axis, table, "ratio", PROXY_LABEL)
     axis.axvline(1, color="black", linewidth=1)
     axis.set_xlabel("exponent / exponent of the spectral proxy")
