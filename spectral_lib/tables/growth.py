@@ -16,7 +16,7 @@ from spectral_lib.notation import PAPER, Convention
 from spectral_lib.tables.indices import share_off_zero
 from spectral_lib.tables.labels import ordered_index
 from spectral_lib.tables.norms import slope_table
-from spectral_lib.tables.regression import common_slopes, group_slopes
+from spectral_lib.tables.regression import common_slopes, equal_slopes, group_slopes
 
 Along = Literal["N", "L"]
 
@@ -92,9 +92,9 @@ def growth_exponents(
     .. math:: \log P_{ij} = a_j + b \log x_i + e_{ij}
 
     by least squares, with one slope b for all and one intercept a_j for each value of the fixed
-    size. Along L the exponential law :math:`\log P = a_j + c L + e` is fitted too, and the table
-    says which of the two has the smaller residual standard deviation (both are of log P, with
-    equal degrees of freedom).
+    size. Along L the exponential law :math:`\log P = a_j + c L + e` is fitted too. Which of the two
+    laws fits better is for :func:`growth_by_group` to say: with one slope for all, the residuals
+    are of unequal slopes as much as of the wrong law.
 
     Parameters
     ----------
@@ -109,16 +109,19 @@ def growth_exponents(
 
     Returns
     -------
-    Index ``proxy``; columns ``exponent``, ``low``, ``high``, ``residual sd`` (natural log) and
-    ``dof``; along L also ``rate`` (natural log per layer), ``rate low``, ``rate high`` and
-    ``rate residual sd``.
+    Index ``proxy``; columns ``exponent``, ``low``, ``high``, ``residual sd`` (natural log),
+    ``dof`` and ``equal slopes``, the p-value of the F-test that the exponent is the same at every
+    value of the fixed size (NaN where the sizes are too few to tell); along L also ``rate``
+    (natural log per layer), ``rate low``, ``rate high`` and ``rate residual sd``.
 
     Notes
     -----
     With one training run a size, the residuals hold the runs' chance and the law's lack of fit
     together; the interval takes both for independent normal errors of one variance. It says how
     well one power law describes these models. It is no interval over seeds, and where the residuals
-    bend (another law fits better) it is too narrow for the slope at either end.
+    bend (another law fits better) it is too narrow for the slope at either end. Where ``equal
+    slopes`` is small there is no common exponent: the errors of one group are then not
+    independent, the interval has no level, and the slope is a mean over the sizes at hand.
 
     Raises
     ------
@@ -129,6 +132,7 @@ def growth_exponents(
     responses = np.stack(list(logs.values()), axis=1)
     power = common_slopes(np.log(x), fixed, responses)
     frame = slope_table(power, level, pd.Index(logs, name="proxy"))
+    frame["equal slopes"] = equal_slopes(power, group_slopes(np.log(x), fixed, responses))
     if along == "L":
         exponential = common_slopes(x.astype(np.float64), fixed, responses)
         half = exponential.half_width(level)
@@ -196,7 +200,8 @@ def growth_ratio(
     Notes
     -----
     Exact for independent normal errors, of any covariance between the two proxies; what such errors
-    stand for is said at :func:`growth_exponents`.
+    stand for, and when there is no common exponent to take a ratio of, is said at
+    :func:`growth_exponents`.
 
     Source: Fieller (1954).
 

@@ -145,6 +145,27 @@ def group_slopes(x: Array, groups: NDArray[Any], responses: Array) -> GroupSlope
         return GroupSlopes(names, count, slopes, np.sqrt(squares / dof))
 
 
+def equal_slopes(common: CommonSlopes, own: GroupSlopes) -> Array:
+    r"""Return ``[K]``: the p-value of the F-test that all groups have the same slope.
+
+    .. math:: F = \frac{(R - R_{own}) / (\nu - \nu_{own})}{R_{own} / \nu_{own}}
+
+    with the residual sums of squares of the common slope and of a slope for each group, and their
+    degrees of freedom. NaN where there is one group, or no group has more than two points.
+    """
+    from scipy.special import fdtrc
+
+    counted = own.count > 2
+    own_dof = int((own.count[counted] - 2).sum())
+    own_squares = ((own.count[counted] - 2.0)[:, None] * own.residual_sd[counted] ** 2).sum(axis=0)
+    more = common.dof - own_dof
+    if more < 1 or own_dof < 1:
+        return np.full(common.slopes.shape, np.nan)
+    gained = np.maximum(common.dof * common.residual_sd**2 - own_squares, 0.0) / more
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(fdtrc(more, own_dof, gained / (own_squares / own_dof)))
+
+
 def _group_means(values: Array, group: NDArray[np.intp]) -> Array:
     return np.asarray(_group_sums(values, group) / np.bincount(group)[:, None])
 

@@ -69,6 +69,23 @@ def dummy_fit(x, fixed, y, level):
     return beta[0], stats.t.ppf(0.5 + level / 2, dof) * error, sd, dof
 
 
+def interaction_test(x, fixed, y):
+    """Return the p-value of all interactions of x with the groups, from whole design matrices."""
+    values = [v for v in np.unique(fixed) if (fixed == v).sum() > 1]
+    kept = np.isin(fixed, values)
+    x, fixed, y = x[kept], fixed[kept], y[kept]
+    dummies = np.column_stack([(fixed == v).astype(float) for v in values])
+    squares, dof = [], []
+    for design in (np.column_stack([x, dummies]), np.hstack([x[:, None] * dummies, dummies])):
+        beta, *_ = np.linalg.lstsq(design, y, rcond=None)
+        squares.append(((y - design @ beta) ** 2).sum())
+        dof.append(len(y) - design.shape[1])
+    if len(values) < 2 or dof[1] == 0:
+        return math.nan
+    f = (squares[0] - squares[1]) / (dof[0] - dof[1]) / (squares[1] / dof[1])
+    return stats.f.sf(f, dof[0] - dof[1], dof[1])
+
+
 @pytest.mark.parametrize("along", ["N", "L"])
 @pytest.mark.parametrize("which", ["small", "gappy"])
 def test_exponents_are_within_group_slopes(request, which, along):
@@ -85,6 +102,9 @@ def test_exponents_are_within_group_slopes(request, which, along):
         expected = [slope, slope - half, slope + half, sd, dof]
         found = row[["exponent", "low", "high", "residual sd", "dof"]].astype(float)
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+        assert row["equal slopes"] == pytest.approx(
+            interaction_test(np.log(x), fixed, y), rel=1e-5, nan_ok=True
+        )
         if along == "L":
             rate, half, rate_sd, _ = dummy_fit(x.astype(float), fixed, y, 0.8)
             expected = [rate, rate - half, rate + half, rate_sd]

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from spectral_lib.errors import DomainError
-from spectral_lib.tables.regression import common_slopes
+from spectral_lib.tables.regression import common_slopes, equal_slopes, group_slopes
 
 
 def design(x, groups):
@@ -103,3 +103,24 @@ def test_a_level_outside_the_unit_interval_is_refused(level):
     fit = common_slopes(np.arange(3.0), np.zeros(3), np.ones((3, 1)))
     with pytest.raises(DomainError, match="level"):
         fit.half_width(level)
+
+
+def test_unequal_slopes_are_found_and_equal_ones_as_seldom_as_the_level_says():
+    rng = np.random.default_rng(0)
+    x, groups = np.tile(np.log([1.0, 2.0, 3.0, 4.0]), 3), np.repeat([0, 1, 2], 4)
+
+    def p_value(slopes):
+        y = (np.asarray(slopes)[groups] * x + 0.1 * rng.normal(size=x.size))[:, None]
+        return equal_slopes(common_slopes(x, groups, y), group_slopes(x, groups, y)).item()
+
+    assert p_value([1.0, 2.0, 3.0]) < 1e-4
+    false_alarms = np.mean([p_value([2.0, 2.0, 2.0]) < 0.05 for _ in range(2000)])
+    assert false_alarms == pytest.approx(0.05, abs=0.02)
+
+
+def test_equality_of_slopes_needs_two_groups_and_three_points_in_one():
+    x, y = np.array([0.0, 1.0, 3.0, 0.0, 2.0]), np.array([[0.0], [1.0], [2.0], [0.0], [1.0]])
+    for chosen, groups in ((slice(0, 3), [0, 0, 0]), ([0, 2, 3, 4], [0, 0, 1, 1])):
+        at = np.array([0.0, 1.0, 0.0, 2.0]) if len(groups) == 4 else x[chosen]
+        fits = (fit(at, np.array(groups), y[chosen]) for fit in (common_slopes, group_slopes))
+        assert math.isnan(equal_slopes(*fits).item())
