@@ -60,11 +60,18 @@ class Family:
     def __post_init__(self) -> None:
         if not self.members:
             raise DomainError(f"the family {self.name!r} has no members")
-        sizes = [(s.num_layers, s.hidden_size) for s in self.members]
+        sizes = [_size(s) for s in self.members]
         if len(set(sizes)) < len(sizes):
             raise DomainError(f"the family {self.name!r} has two members of one size")
-        ordered = sorted(self.members, key=lambda s: (s.num_layers, s.hidden_size))
+        ordered = sorted(self.members, key=_size)
         object.__setattr__(self, "members", tuple(ordered))
+        for model, steps in self.snapshots.items():
+            of_member = {_size(s) for s in self.members if s.model == model}
+            if len(of_member) != 1 or {_size(s) for s in steps.values()} - of_member:
+                raise DomainError(
+                    f"the family {self.name!r} has snapshots of {model!r}, which are not of one "
+                    "member and its size"
+                )
 
     @property
     def depths(self) -> tuple[int, ...]:
@@ -96,9 +103,13 @@ class Family:
             There is none.
         """
         for spectra in self.members:
-            if (spectra.num_layers, spectra.hidden_size) == (num_layers, hidden_size):
+            if _size(spectra) == (num_layers, hidden_size):
                 return spectra
         raise DomainError(
             f"the family {self.name!r} has no model of L {num_layers}, N {hidden_size}; "
             f"it has L in {self.depths} and N in {self.widths}"
         )
+
+
+def _size(spectra: TransformerSpectra) -> tuple[int, int]:
+    return spectra.num_layers, spectra.hidden_size

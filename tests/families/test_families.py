@@ -59,6 +59,25 @@ def test_no_members_and_two_of_one_size(spectra):
     refused(DomainError, lambda: Family("f", "title", twice), "two members of one size")
 
 
+def test_snapshots_are_of_a_member_and_its_size(spectra):
+    small, wide = spectra[2, 6], spectra[2, 12]
+    own = Family("f", "title", (small, wide), {wide.model: {0: wide}})
+    assert own.initial == (wide,)
+    for model, steps in ((wide.model, {0: small}), ("other", {0: wide})):
+        refused(
+            DomainError,
+            lambda model=model, steps=steps: Family("f", "title", (small, wide), {model: steps}),
+            repr(model),
+            "not of one member",
+        )
+    namesake = replace(small, model=wide.model)
+    refused(
+        DomainError,
+        lambda: Family("f", "title", (namesake, wide), {wide.model: {0: wide}}),
+        "not of one member",
+    )
+
+
 def test_the_grid_is_the_default_and_whole():
     family = chosen_family()
     assert family.name == chosen_name() == "grid"
