@@ -12,6 +12,7 @@ from spectral_lib.analysis import Analysis, analyze
 from spectral_lib.notation import PAPER, Convention, Kind
 from spectral_lib.proxies import log_rank_margin
 from spectral_lib.tables.indices import share_off_zero
+from spectral_lib.tables.medians import range_over
 from spectral_lib.transformer import TransformerSpectra
 
 _LN10 = math.log(10)
@@ -77,9 +78,15 @@ def kinds(analysis: Analysis) -> pd.DataFrame:
 
 
 def rank_margins(spectra: TransformerSpectra, convention: Convention = PAPER) -> pd.DataFrame:
-    """Return log10 of scale over threshold, the smallest over heads, by layer and kind."""
+    """Return log10 of scale over threshold, the smallest over heads, by layer and kind.
+
+    Zero matrices are left out; NaN where there is no other.
+    """
     margins = log_rank_margin(spectra, convention)
-    columns = {kind.value: np.nanmin(margins[kind], axis=1) / _LN10 for kind in Kind}
+    columns = {}
+    for kind in Kind:
+        smallest, _ = range_over(margins[kind], ~np.isnan(margins[kind]), axis=1)
+        columns[kind.value] = smallest / _LN10
     return pd.DataFrame(columns, index=pd.RangeIndex(spectra.num_layers, name="layer"))
 
 

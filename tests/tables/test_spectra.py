@@ -9,6 +9,7 @@ import pytest
 from spectral_lib import CONSISTENT, PAPER, tables
 from spectral_lib.errors import DomainError
 from spectral_lib.notation import Kind
+from spectral_lib.proxies import log_rank_margin
 from tests.tables.conftest import HEAD
 from tests.tables.reference import analyse, median
 
@@ -90,3 +91,16 @@ def test_histogram_of_one_model_and_of_several(small, damaged):
     assert counts.to_dict() == {"QK": 3, "VO": 4, "FF_IN": 2, "FF_OUT": 1}  # no zero matrix
     with pytest.raises(DomainError, match="at least one model"):
         tables.p_star_histogram([])
+
+
+def test_margins_are_the_smallest_over_heads_and_leave_zero_matrices_out(small, damaged, nothing):
+    spectra = small.family.at(2, 12)
+    margins = log_rank_margin(spectra)
+    table = tables.rank_margins(spectra)
+    for kind in Kind:
+        expected = [min(heads) / math.log(10) for heads in margins[kind].tolist()]
+        assert table[kind.value].tolist() == pytest.approx(expected)
+    table = tables.rank_margins(damaged[0])
+    assert math.isnan(table.loc[0, "FF_OUT"])  # its only matrix is zero
+    assert table.drop(columns="FF_OUT").notna().all(axis=None)
+    assert tables.rank_margins(nothing).isna().all(axis=None)
