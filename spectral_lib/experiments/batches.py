@@ -77,8 +77,10 @@ def held_out_batches(stream: np.ndarray, recipe: Recipe, limit: int | None = Non
 def unigram_entropy(stream: np.ndarray) -> float:
     r"""Return :math:`-\sum_v q_v \log q_v` in nats, q the token frequencies of the stream itself.
 
-    No predictor that ignores the context has a smaller loss on the stream, one that knows q
-    included. Special tokens are left out, ``[UNK]`` among them, as they are never predicted.
+    No predictor that gives every place the same distribution has a smaller loss on the stream, one
+    that knows q included; one that may copy the token shown at the place itself has
+    (:func:`own_token_entropy`). Special tokens are left out, ``[UNK]`` among them, as they are
+    never predicted.
     """
     counts = np.bincount(stream[stream >= len(SPECIAL)])
     return _entropy(counts / counts.sum())

@@ -145,7 +145,11 @@ def new_model(recipe: Recipe) -> BertForMaskedLM:
 
 
 def bert_config(recipe: Recipe) -> BertConfig:
-    """Return the configuration of a model; dropout is off, as no text is seen twice."""
+    """Return the configuration of a model; dropout is off.
+
+    The windows of a run hold less text than the stream has, so that there is little to overfit:
+    drawn at random, they leave some text out and show other text a few times.
+    """
     return BertConfig(
         vocab_size=recipe.vocabulary,
         hidden_size=recipe.hidden_size,

@@ -92,7 +92,7 @@ def loss_curves(table: pd.DataFrame, unigram_entropy: float | None = None) -> Pl
     table
         That of :func:`spectral_lib.tables.loss_curves`.
     unigram_entropy
-        Loss of the best prediction that ignores the context, in nats; drawn as a line.
+        Smallest loss of one distribution for every place, in nats; drawn as a line.
     """
     depths, widths = table.columns.unique("L"), sorted(table.columns.unique("N"))
     figure, axes = grid_of(len(depths), height=2.1, sharex=True, sharey=True)
@@ -112,13 +112,13 @@ def loss_curves(table: pd.DataFrame, unigram_entropy: float | None = None) -> Pl
 
 
 def card(table: pd.DataFrame) -> Plot:
-    """Draw by how many nats each model stays below the unigram entropy, against L."""
+    """Draw by how much each model's all-masked loss is below the unigram entropy, against L."""
     figure, (axis,) = panels(width=6.4, height=3.0)
     for (width, models), look in zip(table.groupby("N"), looks(), strict=False):
         axis.plot(models["L"], models["below unigram"], label=f"N = {width}", **look)
     axis.axhline(0, color="black", linewidth=0.8)
     ticks_at(axis.xaxis, sorted(table["L"].unique()))
-    axis.set(xlabel="L", ylabel="unigram entropy - held-out loss (nats)")
+    axis.set(xlabel="L", ylabel="unigram entropy - all-masked loss (nats)")
     legend_above(figure, axis, ncols=4)
     return figure
 
