@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from spectral_lib.cli.streams import note
 from tests import naive
 
 RUN = f"{shlex.quote(sys.executable)} -m spectral_lib"
@@ -23,6 +24,19 @@ def slowly(*_):
 analysis.csv.DictWriter.writerow = slowly
 sys.exit(main(["analyze", sys.argv[1], "--csv", sys.argv[2]]))
 """
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_note_that_cannot_be_written_stops_nothing():
+    script = "from spectral_lib.cli.streams import note; note('a'); note('b'); print('done')"
+    for redirection in ("2> /dev/full", "2> >(true)"):
+        for done in shell(f"{shlex.quote(sys.executable)} -c {shlex.quote(script)} {redirection}"):
+            assert (done.returncode, done.stdout) == (0, "done\n")
+
+
+def test_a_note_is_one_line(capsys):
+    note("states in /tmp/a\nb\x1b[2J")
+    assert capsys.readouterr().err == "states in /tmp/a b [2J\n"
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn, TextIO
 
+from spectral_lib.errors import one_line
+
 
 def sound_streams() -> None:
     """Give closed streams somewhere to write, and let no character fail to be written."""
@@ -34,6 +36,14 @@ def discard(stream: TextIO) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
+
+
+def note(line: str) -> None:
+    """Tell on stderr how the work goes on; it does so too where nobody can be told any more."""
+    try:
+        print(one_line(line, limit=600), file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
 
 
 def settle_streams() -> None:

@@ -106,6 +106,16 @@ def test_a_run_survives_what_ends_it(tmp_path):
     assert losses.training.size == tiny.LONG.steps
 
 
+def test_a_run_goes_on_when_nobody_reads_its_progress(tmp_path):
+    tiny.prepare(tmp_path)
+    process = start(tmp_path)
+    process.stderr.readline()
+    process.stderr.close()
+    assert process.wait(180) == 0
+    process.stdout.close()
+    assert read_family(tmp_path / "family").losses["grid/L2-N32"].training.size == tiny.LONG.steps
+
+
 def test_a_second_run_in_the_folder_is_refused(tmp_path):
     with (
         alone(tmp_path),

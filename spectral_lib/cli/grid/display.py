@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from spectral_lib.cli.streams import note
+
 if TYPE_CHECKING:
     from spectral_lib.experiments.recipe import Recipe
     from spectral_lib.experiments.runner import Report
@@ -35,7 +37,7 @@ def progress(done: Mapping[Recipe, int]) -> Iterator[Report]:
 def _lines(done: dict[Recipe, int]) -> Report:
     def report(recipe: Recipe, steps: int) -> None:
         if steps * LINES // recipe.steps > done[recipe] * LINES // recipe.steps:
-            print(f"{recipe.name}: {steps} of {recipe.steps} steps", file=sys.stderr, flush=True)
+            note(f"{recipe.name}: {steps} of {recipe.steps} steps")
         done[recipe] = steps
 
     return report

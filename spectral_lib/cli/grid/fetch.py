@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spectral_lib.cli.streams import note
+
 if TYPE_CHECKING:
     from spectral_lib.families.fetching import Watch
 
@@ -53,7 +55,7 @@ def fetch(
     try:
         failures = fetch_into(place, chosen, keep=keep)
     except KeyboardInterrupt:
-        print("Interrupted: the same command goes on from here.", file=sys.stderr)
+        note("Interrupted: the same command goes on from here.")
         raise
     print(f"{len(chosen) - len(failures)} of {len(chosen)} models are in {place}")
     if failures:
@@ -86,7 +88,7 @@ def _progress() -> Iterator[Watch]:
 
         def write(model: str, what: str, done: int, total: int) -> None:
             if what == STORED:
-                print(f"{short_name(model)} is stored ({done} of {total})", file=sys.stderr)
+                note(f"{short_name(model)} is stored ({done} of {total})")
 
         yield write
         return

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from spectral_lib.cli.streams import note
 
 
 def train(
@@ -72,22 +73,18 @@ def train(
     require_packages()
 
     with alone(folder):
-        prepared = prepare(folder, whole[0].vocabulary, _say, again=restart)
-        done = steps_done(folder, chosen, prepared.tokens.digest, _say, restart)
+        prepared = prepare(folder, whole[0].vocabulary, note, again=restart)
+        done = steps_done(folder, chosen, prepared.tokens.digest, note, restart)
         left = [one for one in chosen if done[one] < one.steps]
-        _say(f"{len(left)} of {len(chosen)} models to train; states in {folder}")
+        note(f"{len(left)} of {len(chosen)} models to train; states in {folder}")
         try:
             with progress(done) as report:
                 train_grid(folder, left, workers, report)
         except KeyboardInterrupt:
-            _say("Interrupted; the states are stored: the same command goes on.")
+            note("Interrupted; the states are stored: the same command goes on.")
             raise typer.Exit(130) from None
         if set(chosen) < set(whole):
-            _say("Trained. A part of the grid is not published.")
+            note("Trained. A part of the grid is not published.")
             return
         publish(folder, whole, prepared, output)
-        _say(f"The family: {output}")
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+        note(f"The family: {output}")
