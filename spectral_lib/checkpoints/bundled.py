@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 #: The trained grid as package data: manifest, spectra, losses, and the weights of two models.
@@ -12,6 +13,11 @@ def bundled_names() -> tuple[str, ...]:
     """Return the names of the checkpoints that come with the library, as in ``grid/L2-N32``."""
     found = (path.parent.name for path in GRID.glob("weights/*/config.json"))
     return tuple(f"grid/{name}" for name in sorted(found))
+
+
+def names_a_grid_model(name: str) -> bool:
+    """Return whether a name is one that the grid gives its models, with weights here or not."""
+    return re.fullmatch(r"grid/L\d+-N\d+", name, re.ASCII | re.IGNORECASE) is not None
 
 
 def bundled_directory(name: str) -> Path:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from spectral_lib.checkpoints.bundled import bundled_directory, bundled_names
+from spectral_lib.checkpoints.bundled import bundled_directory, bundled_names, names_a_grid_model
 from spectral_lib.checkpoints.checkpoint import Checkpoint
 from spectral_lib.checkpoints.directory import open_directory
 from spectral_lib.checkpoints.files import label, os_reason
@@ -69,6 +69,11 @@ def open_checkpoint(
     if isinstance(model, str) and given in bundled_names():
         _refuse_revision(revision, "a checkpoint of the library")
         return open_directory(bundled_directory(given), given)
+    if isinstance(model, str) and names_a_grid_model(given):  # no owner of that name is asked
+        raise CheckpointError(
+            f"{quote(given)}: of the grid, only {', '.join(bundled_names()) or 'none'} come with their "
+            "weights; spectra of all its models are in load_family('grid')"
+        )
     if isinstance(model, str) and HUB_ID.fullmatch(given):
         directory = download(given, revision=revision, offline=offline)
         return open_directory(directory, hub_name(given, revision))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spectral_lib import Kind, load
-from spectral_lib.checkpoints import GRID, bundled_names, open_checkpoint
+from spectral_lib.checkpoints import GRID, bundled_names, open_checkpoint, opening
 from spectral_lib.errors import CheckpointError
 from spectral_lib.families import load_family
 
@@ -29,6 +29,13 @@ def test_a_directory_of_that_name_comes_first(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CheckpointError, match=r"config\.json"):
         open_checkpoint("grid/L2-N32")
+
+
+@pytest.mark.parametrize("name", ["grid/L12-N128", "grid/l2-n32", "grid/L3-N32"])
+def test_a_model_without_weights_here_is_not_looked_for_on_a_hub(name, monkeypatch) -> None:
+    monkeypatch.setattr(opening, "download", lambda *_, **__: pytest.fail("asked a hub"))
+    with pytest.raises(CheckpointError, match=r"only grid/L2-N32, grid/L4-N64 .*load_family"):
+        open_checkpoint(name)
 
 
 def test_a_revision_is_refused() -> None:
