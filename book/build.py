@@ -49,7 +49,7 @@ def is_current() -> bool:
 def provide_family() -> None:
     """Fetch what the family that SPECTRAL_LIB_FAMILY names lacks, before anything is built."""
     from spectral_lib.errors import DomainError
-    from spectral_lib.families import SWITCH, chosen_family, chosen_name, family_folder
+    from spectral_lib.families import SWITCH, chosen_name, family_folder
 
     if (name := chosen_name()) == "packaged":
         raise DomainError(
@@ -62,7 +62,6 @@ def provide_family() -> None:
 
         if failures := fetch_into(family_folder(name), MINIATURES):
             print(f"The book does without what could not be fetched: {without(failures)}")
-        chosen_family()  # there may be none at all
 
 
 @contextmanager
@@ -102,19 +101,22 @@ def build(lock: int) -> int:
 def main() -> int:
     """Build unless the site is current, and say where it is."""
     from spectral_lib.errors import SpectralLibError, one_line
+    from spectral_lib.families import chosen_family
 
     try:
         with alone() as lock:
             provide_family()
             if is_current():
                 print("The book is up to date.")
-            elif status := build(lock):
-                print("The book did not build: see the warnings above.", file=sys.stderr)
-                return status
+            else:
+                chosen_family()  # a damaged one would fail in every cell of its pages
+                if status := build(lock):
+                    print("The book did not build: see the warnings above.", file=sys.stderr)
+                    return status
     except KeyboardInterrupt:
         print("The book was not built: interrupted.", file=sys.stderr)
         return 130
-    except SpectralLibError as error:
+    except (SpectralLibError, OSError) as error:  # an unwritable folder, a full disk
         print(f"The book was not built: {one_line(error, 600)}", file=sys.stderr)
         return 2
     page = OUT / "index.html"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from spectral_lib.families import family_folder
 from spectral_lib.families.folder import read_manifest
 from spectral_lib.families.miniatures import MINIATURES, short_name
 from tests.book.site import ROOT
@@ -148,6 +150,30 @@ def test_two_encoders_are_no_family_to_build_the_book_with(tree: Tree) -> None:
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (2, "")
     assert err.startswith("The book was not built: SPECTRAL_LIB_FAMILY: the book follows a family")
+    assert err.count("\n") == 1
+    assert tree.builds == 0
+
+
+def test_a_damaged_family_fails_before_anything_is_built(tree: Tree, tmp_path: Path) -> None:
+    folder = shutil.copytree(family_folder("grid"), tmp_path / "a family")
+    with (folder / "losses.npz").open("ab") as stream:
+        stream.write(b"x")
+    process = tree.start(SPECTRAL_LIB_FAMILY=str(folder))
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err.startswith("The book was not built: ")
+    assert "losses.npz: its SHA-256 is not the one in manifest.json" in err
+    assert err.count("\n") == 1
+    assert tree.builds == 0
+
+
+@pytest.mark.parametrize("place", ["_build", "cache"])
+def test_a_folder_that_cannot_be_made_is_one_line(tree: Tree, place: str) -> None:
+    (tree.root / place).touch()
+    process = tree.start(SPECTRAL_LIB_FAMILY="miniatures")
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (2, "")
+    assert err.startswith("The book was not built: ")
     assert err.count("\n") == 1
     assert tree.builds == 0
 
