@@ -15,6 +15,8 @@ CASES = [
     ),
     ("matplotlib", "plots", "import spectral_lib.plots.spectra"),
     ("matplotlib", "plots", "import spectral_lib.plots.covering"),
+    ("torch", "torch", "import spectral_lib.experiments.training"),
+    ("transformers", "torch", "import spectral_lib.experiments.training"),
     ("sympy", "ledger", "import spectral_lib.ledger"),
     ("sympy", "ledger", "import spectral_lib.regimes"),
 ]

@@ -70,9 +70,10 @@ def open_checkpoint(
         _refuse_revision(revision, "a checkpoint of the library")
         return open_directory(bundled_directory(given), given)
     if isinstance(model, str) and names_a_grid_model(given):  # no owner of that name is asked
+        here = ", ".join(bundled_names()) or "none"
         raise CheckpointError(
-            f"{quote(given)}: of the grid, only {', '.join(bundled_names()) or 'none'} come with their "
-            "weights; spectra of all its models are in load_family('grid')"
+            f"{quote(given)}: of the grid, only {here} come with their weights; spectra of all its "
+            "models are in load_family('grid')"
         )
     if isinstance(model, str) and HUB_ID.fullmatch(given):
         directory = download(given, revision=revision, offline=offline)

@@ -87,6 +87,8 @@ def _run(arguments: list[str] | None) -> int:
     except OSError as error:
         where = error.filename if error.filename is not None else "output"
         return _fail(one_line(f"{where}: {error.strerror or error}"))
+    except ImportError as error:  # there, and broken; a package that is not there has its own
+        return _fail(one_line(f"a package does not load: {error}", limit=600))
     except MemoryError as error:
         return _fail(one_line(f"not enough memory: {error}").removesuffix(":"))
     except (KeyboardInterrupt, typer.Abort):

@@ -8,8 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import BertConfig, BertForMaskedLM
+from spectral_lib.errors import MissingExtraError
+
+try:
+    import torch
+    from transformers import BertConfig, BertForMaskedLM
+except ModuleNotFoundError as error:
+    raise MissingExtraError(
+        f"the training needs {error.name}; install the extra: pip install 'spectral-lib[torch]'"
+    ) from error
 
 from spectral_lib.experiments.batches import Batch, Tokens, held_out_batches, training_batch
 from spectral_lib.experiments.recipe import Recipe

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from spectral_lib.errors import SpectralLibError
+from spectral_lib.errors import SpectralLibError, one_line
 from spectral_lib.experiments.locks import working
 from spectral_lib.experiments.preparation import read_prepared
 from spectral_lib.experiments.recipe import Recipe
@@ -106,6 +106,8 @@ def work(connection: Connection, folder: Path) -> None:
             _train_all(connection, folder, asked)
         except (SpectralLibError, OSError, MemoryError) as error:
             connection.send(error)
+        except (RuntimeError, ImportError) as error:  # torch: out of memory, or does not load
+            connection.send(TrainingError(f"torch cannot go on: {one_line(error)}"))
 
 
 def _train_all(connection: Connection, folder: Path, asked: list[int]) -> None:

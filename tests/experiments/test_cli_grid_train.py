@@ -126,6 +126,18 @@ def test_an_interrupt_says_how_to_go_on(run, monkeypatch):
     assert lines[-1] == "Interrupted; the states are stored: the same command goes on."
 
 
+def test_a_package_that_does_not_load_gets_one_line(run, monkeypatch):
+    def broken(*_):
+        raise ImportError("libtorch_cpu.so: failed to map\nsegment")
+
+    monkeypatch.setattr(runner, "train_grid", broken)
+    code, lines = run("--models", "L2-N32")
+    assert code == 2
+    assert lines[-1] == (
+        "spectral-lib: a package does not load: libtorch_cpu.so: failed to map segment"
+    )
+
+
 def test_progress_is_plain_off_a_terminal(capsys):
     recipe = rehearsal(grid()[-1], 100)
     with progress({recipe: 30}) as report:

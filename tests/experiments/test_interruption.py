@@ -1,5 +1,6 @@
 """A run in a process of its own is killed again and again, and goes on as if it never had been."""
 
+import multiprocessing
 import os
 import random
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from spectral_lib.experiments import worker
 from spectral_lib.experiments.locks import alone
 from spectral_lib.experiments.runner import train_grid
 from spectral_lib.experiments.state import STATE, TrainingError, read_state, run_digest
@@ -142,6 +144,21 @@ def test_the_workers_of_a_killed_run_are_waited_for(tmp_path):
         assert process.stdout.readline() == "held\n"
         with alone(tmp_path):
             assert {path.name for path in tmp_path.iterdir()} == {"run.lock", "workers.lock"}
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ImportError])
+def test_what_torch_raises_reaches_the_parent_in_one_line(tmp_path, monkeypatch, error):
+    def fail(*_):
+        raise error("[enforce fail at alloc_cpu.cpp]\ncan't allocate memory")
+
+    tiny.prepare(tmp_path)
+    mine, theirs = multiprocessing.Pipe()
+    monkeypatch.setattr(worker.signal, "signal", lambda *_: None)  # this process keeps its own
+    monkeypatch.setattr(worker, "_train_all", fail)
+    worker.work(theirs, tmp_path)
+    message = mine.recv()
+    assert isinstance(message, TrainingError)
+    assert str(message).startswith("torch cannot go on: [enforce fail at alloc_cpu.cpp] can't")
 
 
 def test_what_stops_a_worker_reaches_its_parent(tmp_path):
