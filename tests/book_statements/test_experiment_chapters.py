@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from spectral_lib import PAPER, Kind, analyze, proxies
 from spectral_lib.constants import L_PHI_SCRIPTS
@@ -83,12 +84,16 @@ def test_batches_have_the_shares_of_the_formula():
     q = counts / counts.sum()
     shown = np.hstack([0.1 * np.eye(5) + 0.1 / 5, np.full((5, 1), 0.8)])
     posterior = (q[:, None] * shown) / (q @ shown)
-    losses = []
+    losses, pairs = [], np.zeros(shown.shape)
     for step in range(60):
         batch = training_batch(stream, recipe, step)
         seen = batch.tokens[batch.chosen]
         column = np.where(seen == MASK, counts.size, seen - len(SPECIAL))
-        losses.append(-np.log(posterior[batch.targets - len(SPECIAL), column]))
+        row = batch.targets - len(SPECIAL)
+        np.add.at(pairs, (row, column), 1)
+        losses.append(-np.log(posterior[row, column]))
+    expected = pairs.sum(axis=1, keepdims=True) * shown  # of each true token, shown as which
+    assert stats.chi2.sf(((pairs - expected) ** 2 / expected).sum(), 5 * 5) > 1e-3
     losses = np.concatenate(losses)
     error = losses.std() / math.sqrt(losses.size)
     assert losses.mean() == pytest.approx(own_token_entropy(stream, recipe), abs=4 * error)
@@ -110,6 +115,7 @@ def test_three_ranks_are_ordered():
         values = np.sort(np.exp(rng.normal(0, rng.uniform(0, 4), rank)))[::-1]
         padded = np.append(values, np.zeros(12 - rank))
         found = Spectrum(padded, (12, 12), np.array(1.0), np.array(1.0))
+        assert float(found.stable_rank) == pytest.approx((values**2).sum() / values[0] ** 2)
         assert at_most(1.0, float(found.stable_rank))
         assert at_most(float(found.stable_rank), effective_rank(values))
         assert at_most(effective_rank(values), rank)
@@ -212,9 +218,10 @@ def test_the_norm_based_proxy_layer_by_layer(scale):
 @statement("cor-growth-rate")
 def test_the_accumulation_is_bounded_where_layers_magnify():
     rng = np.random.default_rng(0)
-    smallest = []
-    for heads in (1, 2, 4):
-        spectra = encoder(rng, 8, 16, heads)
+    ratios = []
+    cases = [(8, heads, 1.0) for heads in (1, 2, 4)] + [(2, 2, 3.0)] * 6
+    for depth, heads, scale in cases:
+        spectra = encoder(rng, depth, 16, heads, scale)
         parts = growth_parts(Family("one", "one", (spectra,)))
         log_lambda = propagate(spectra, PAPER).log_lambda
         u = math.exp(-2 / 3 * log_lambda[1:].min())
@@ -225,11 +232,24 @@ def test_the_accumulation_is_bounded_where_layers_magnify():
         bound = 1.5 * spread * u / (1 - u) / math.log(10)
         assert u < 1
         assert 0 <= parts["accumulation"].item() <= bound
-        smallest.append(parts["accumulation"].item() / bound)
-    assert max(smallest) > 0.2  # the bound is no idle one
+        ratios.append(parts["accumulation"].item() / bound)
+    assert max(ratios) > 0.99  # the bound is no idle one: layers that magnify much come near it
 
 
 # Training
+
+
+def test_untrained_encoders_of_the_papers_widths_have_their_index_at_zero():
+    """The small widths of the grid are what makes initial layers shrink; wide ones magnify."""
+    rng, scale = np.random.default_rng(0), 0.02
+    narrow, wide = encoder(rng, 4, 128, 8, scale), encoder(rng, 4, 512, 8, scale)
+    for spectra, share, grows in ((narrow, 0.9, -1), (wide, 0.0, 1)):
+        found = analyze(spectra)
+        chosen = np.concatenate([p.ravel() for p in found.spectral.p_star.values()])
+        assert (chosen > 0).mean() >= share
+        assert (grows * found.propagation.log_lambda > 0).all()
+        assert grows * (found.edelman.log - found.spectral.log) > 0
+    assert not chosen.any()
 
 
 @statement("prop-train-initial")
@@ -243,6 +263,29 @@ def test_initial_layers_pass_on_no_more_than_the_bound(hidden, heads, size):
     found = np.exp(propagate(spectra, PAPER).log_lambda)
     assert at_most(found.mean(), bound)
     assert found.mean() > 0.4 * bound
+
+
+@statement("prop-train-initial")
+def test_wide_layers_with_heads_of_size_one_come_near_the_bound():
+    """There the norm of a head's product is the product of the norms, each near its bound."""
+    rng, hidden, scale = np.random.default_rng(0), 1024, 0.05
+    by_kind = {}
+    for kind in Kind:
+        shape = (hidden, 4 * hidden) if kind is Kind.FF_IN else (4 * hidden, hidden)
+        if kind.per_head:
+            left, right = scale * rng.normal(size=(2, hidden, hidden))
+            values = (np.linalg.norm(left, axis=0) * np.linalg.norm(right, axis=1))[None, :, None]
+            shape = (hidden, hidden)
+        else:
+            drawn = scale * rng.normal(size=(hidden, 4 * hidden))
+            values = np.sqrt(np.linalg.eigvalsh(drawn @ drawn.T)[-1:])[None, None]
+        by_kind[kind] = Spectrum(values, shape, values[..., 0], values[..., 0])
+    spectra = TransformerSpectra("wide", hidden, hidden, "gelu", by_kind)
+    wide = scale * (math.sqrt(hidden) + math.sqrt(4 * hidden))
+    head = (scale * (math.sqrt(hidden) + 1)) ** 2
+    bound = L_PHI_SCRIPTS * wide**2 * hidden * head * (1 + 4 * head)
+    found = math.exp(propagate(spectra, PAPER).log_lambda.item())
+    assert 0.85 * bound < found < bound
 
 
 # Reading
