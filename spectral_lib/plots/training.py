@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from spectral_lib.notation import Kind
 from spectral_lib.plots.figure import (
     KIND_LABEL,
-    PROXY_LABEL,
     Plot,
     grid_of,
     kind_look,
@@ -25,6 +24,10 @@ from spectral_lib.plots.figure import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+#: Names of the proxies where there is no room for those of PROXY_LABEL.
+_SHORT = {"spectral": "spectral", "edelman": "(2,1) norms", "trauger_tewari": "(1,1) norms"}
 
 
 def training_effect(table: pd.DataFrame) -> Plot:
@@ -67,8 +70,8 @@ def training_history(table: pd.DataFrame) -> Plot:
     look = next(looks())
     axes[0].plot(table["log10 alpha"], **look)
     axes[0].set_title("log10 alpha, first layer", fontsize=10)
-    for proxy, each in zip(PROXY_LABEL, looks(), strict=False):
-        axes[1].plot(table[f"log10 {proxy}"], label=proxy.replace("_", " "), **each)
+    for (proxy, name), each in zip(_SHORT.items(), looks(), strict=False):
+        axes[1].plot(table[f"log10 {proxy}"], label=name, **each)
     axes[1].set_title("log10 of the proxies", fontsize=10)
     axes[2].plot(table["share of p* > 0"], **look)
     axes[2].set_title("share of matrices with p* > 0", fontsize=10)
