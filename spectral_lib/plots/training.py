@@ -5,6 +5,7 @@ Each function draws the table of the same name in :mod:`spectral_lib.tables`.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
@@ -104,7 +105,7 @@ def loss_curves(table: pd.DataFrame, unigram_entropy: float | None = None) -> Pl
             axis.axhline(unigram_entropy, color="black", linewidth=1)
         for width, look in zip(widths, looks(), strict=False):
             if (depth, width) in table.columns:
-                curve = table[depth, width].dropna()
+                curve = table[depth, width].replace(math.inf, math.nan).dropna()
                 axis.plot(curve, label=f"N = {width}", markevery=0.2, **look)
         axis.set_title(f"L = {depth}", fontsize=10)
     title = None if unigram_entropy is None else "black line: unigram entropy"

@@ -60,9 +60,10 @@ def _parts(spectra: TransformerSpectra, convention: Convention) -> dict[str, flo
             reached = 2 / 3 * log_lambda + log_sum
             accumulation += 1.5 * np.logaddexp(0.0, xi - reached)
             log_sum = np.logaddexp(reached, xi)
+        one = 1.5 * np.logaddexp(0.0, -log_sum)
     return {
         "later layers": propagation.log_lambda[1:].sum(),
         "first layer": 1.5 * log_xi[0],
         "accumulation": accumulation,
-        "one": 1.5 * np.logaddexp(0.0, -log_sum),
+        "one": one,
     }

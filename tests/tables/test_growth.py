@@ -253,3 +253,10 @@ def test_a_model_of_zeros_has_no_share(nothing):
     table = tables.sizes(Family("none", "zeros", (nothing,)))
     assert math.isnan(table["share of p* > 0"].iloc[0])
     assert table["log10 edelman"].iloc[0] == 0
+
+
+def test_parts_where_a_layer_passes_nothing_on(nothing):
+    """NaN, and no warning of numpy's."""
+    parts = tables.growth_parts(Family("f", "title", (nothing,)))
+    assert parts["proxy"].item() == 0.0
+    assert parts[["accumulation", "one"]].isna().all(axis=None)

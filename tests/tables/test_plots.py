@@ -173,6 +173,15 @@ def test_losses_stand_beside_the_unigram_entropy(small):
     assert len(training.loss_curves(table).axes[0].lines) == 3
 
 
+def test_losses_of_a_run_that_diverged_are_left_out(small):
+    table = tables.loss_curves(small.family)
+    table.iloc[:, 0] = np.inf
+    table.iloc[1:, 1] = np.inf
+    figure = training.loss_curves(table)
+    rendered(figure)
+    assert [len(line.get_ydata()) for line in figure.axes[0].lines] == [0, 1, 3]
+
+
 #: Tables that need at least three sizes.
 FITS = {"growth_exponents", "growth_ratio", "norm_exponents"}
 
