@@ -1,10 +1,12 @@
 """The checkpoints that come with the library."""
 
+import shutil
+
 import numpy as np
 import pytest
 
 from spectral_lib import Kind, load
-from spectral_lib.checkpoints import GRID, bundled_names, open_checkpoint, opening
+from spectral_lib.checkpoints import GRID, bundled, bundled_names, open_checkpoint, opening
 from spectral_lib.errors import CheckpointError
 from spectral_lib.families import load_family
 
@@ -36,6 +38,30 @@ def test_a_model_without_weights_here_is_not_looked_for_on_a_hub(name, monkeypat
     monkeypatch.setattr(opening, "download", lambda *_, **__: pytest.fail("asked a hub"))
     with pytest.raises(CheckpointError, match=r"only grid/L2-N32, grid/L4-N64 .*load_family"):
         open_checkpoint(name)
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("weights/L2-N32/model.safetensors", "SHA-256 of model.safetensors"),
+        ("weights/L2-N32/config.json", "SHA-256 of config.json"),
+        ("manifest.json", "damaged"),
+    ],
+)
+@pytest.mark.parametrize("missing", [False, True])
+def test_damaged_weights_give_no_numbers(tmp_path, monkeypatch, file, reason, missing) -> None:
+    copy = shutil.copytree(GRID, tmp_path / "grid")
+    monkeypatch.setattr(bundled, "GRID", copy)
+    assert open_checkpoint("grid/L2-N32").num_layers == 2
+    if missing:
+        (copy / file).unlink()
+    else:
+        content = bytearray((copy / file).read_bytes())
+        content[-9] ^= 255
+        (copy / file).write_bytes(content)
+    with pytest.raises(CheckpointError, match=None if missing else reason) as caught:
+        open_checkpoint("grid/L2-N32")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_revision_is_refused() -> None:
