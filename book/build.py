@@ -88,8 +88,14 @@ def build(lock: int) -> int:
         shutil.rmtree(folder, ignore_errors=True)
     before = state()
     # This environment's kernel and settings, not those in the home directory.
-    profile = OUT.parent / "ipython"
-    env = os.environ | {"JUPYTER_PREFER_ENV_PATH": "1", "IPYTHONDIR": str(profile)}
+    env = {name: value for name, value in os.environ.items() if name != "MATPLOTLIBRC"} | {
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "IPYTHONDIR": str(OUT.parent / "ipython"),
+        "MPLCONFIGDIR": str(OUT.parent / "matplotlib"),
+    }
+    if not (OUT.parent / "matplotlib").exists():  # the list of fonts, or a cell says that it waits
+        fonts = [sys.executable, "-c", "import matplotlib.font_manager"]
+        subprocess.run(fonts, env=env, check=False, capture_output=True)
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", *FLAGS]
     done = subprocess.run(command, cwd=ROOT, env=env, check=False, pass_fds=[lock])
     status = done.returncode

@@ -28,6 +28,7 @@ import os, pathlib, time
 root = pathlib.Path(os.getcwd())
 with open(root / "started", "a") as log:
     log.write("x")
+(root / "settings").write_text(" ".join(sorted(os.environ)) + os.environ["MPLCONFIGDIR"])
 while not (root / "go on").exists():
     time.sleep(0.02)
 (root / "_build" / "html").mkdir(parents=True, exist_ok=True)
@@ -152,6 +153,15 @@ def test_two_encoders_are_no_family_to_build_the_book_with(tree: Tree) -> None:
     assert err.startswith("The book was not built: SPECTRAL_LIB_FAMILY: the book follows a family")
     assert err.count("\n") == 1
     assert tree.builds == 0
+
+
+def test_settings_of_the_home_directory_change_no_figure(tree: Tree) -> None:
+    tree.go_on()
+    process = tree.start(MATPLOTLIBRC="/elsewhere", MPLCONFIGDIR="/elsewhere")
+    assert process.wait(60) == 0
+    settings = (tree.root / "settings").read_text()
+    assert settings.endswith(str(tree.root / "_build" / "matplotlib"))
+    assert "MATPLOTLIBRC" not in settings
 
 
 def test_a_damaged_family_fails_before_anything_is_built(tree: Tree, tmp_path: Path) -> None:
