@@ -35,8 +35,8 @@ def test_a_note_that_cannot_be_written_stops_nothing():
 
 
 def test_a_note_is_one_line(capsys):
-    note("states in /tmp/a\nb\x1b[2J")
-    assert capsys.readouterr().err == "states in /tmp/a b [2J\n"
+    note("states in /runs/a\nb\x1b[2J")
+    assert capsys.readouterr().err == "states in /runs/a b [2J\n"
 
 
 @pytest.fixture(scope="module")
