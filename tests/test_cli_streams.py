@@ -12,6 +12,7 @@ import pytest
 
 from spectral_lib.cli.streams import note
 from tests import naive
+from tests.signals import sound
 
 RUN = f"{shlex.quote(sys.executable)} -m spectral_lib"
 WRITE_SLOWLY = """
@@ -106,7 +107,7 @@ def test_a_signal_while_writing_leaves_nothing_behind(checkpoint, tmp_path, numb
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
-        preexec_fn=lambda: signal.signal(number, _default(number)),
+        preexec_fn=sound(number),
     )
     assert process.stderr.readline() == "writing\n"
     assert len(list(tmp_path.iterdir())) == 1
@@ -117,11 +118,6 @@ def test_a_signal_while_writing_leaves_nothing_behind(checkpoint, tmp_path, numb
     assert process.returncode == 128 + number
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
-
-
-def _default(number):
-    """Return the handler that a shell's job starts with."""
-    return signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
 
 
 def test_an_ignored_signal_stays_ignored():

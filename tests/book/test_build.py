@@ -21,6 +21,7 @@ from spectral_lib.families.miniatures import MINIATURES, short_name
 from tests.book.site import ROOT
 from tests.families.models import write_model
 from tests.hub import Hub
+from tests.signals import sound
 
 #: Stands for jupyter-book: says that it started, works until it is told to end, writes a page.
 TOOL = """\
@@ -70,7 +71,7 @@ class Tree:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            preexec_fn=sound(),
         )
         self.running.append(process)
         return process

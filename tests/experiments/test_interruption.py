@@ -18,6 +18,7 @@ from spectral_lib.experiments.state import STATE, TrainingError, read_state, run
 from spectral_lib.families.folder import read_family
 from tests.experiments import tiny
 from tests.experiments.test_training import assert_same_run
+from tests.signals import sound
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/task").exists(), reason="finds the workers of a process in /proc"
@@ -34,6 +35,7 @@ def start(folder, *options):
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=sound(),
     )
 
 

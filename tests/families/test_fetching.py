@@ -31,6 +31,7 @@ from spectral_lib.notation import Kind
 from tests.checkpoints.models import refused
 from tests.families.models import write_model
 from tests.hub import COMMITS, constants, serving
+from tests.signals import sound
 
 #: 24 names of the paper's form, and sizes that a test can afford: heads of 4 columns.
 TINY = tuple(
@@ -493,7 +494,12 @@ def test_an_interrupted_command_says_so_and_the_next_one_goes_on(published, cach
 
     def run():
         process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=sound(),
         )
         running.append(process)
         out, err = process.communicate(timeout=60)
