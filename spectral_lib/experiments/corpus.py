@@ -29,7 +29,7 @@ SOURCES = {
 #: Shorter docstrings are labels rather than prose.
 MIN_CHARACTERS = 100
 
-#: One docstring in so many is held out, by the first byte of its hash.
+#: Held out are the docstrings whose hash begins with a byte below this: about 13 in 256.
 HELD_OUT_BYTES = 13
 
 _PROSE_OF = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -15,7 +15,6 @@ from spectral_lib.plots.figure import (
     COLOURS,
     KIND_COLOUR,
     KIND_LABEL,
-    KIND_MARKER,
     KIND_STYLE,
     PROXY_LABEL,
     STYLES,
@@ -44,12 +43,8 @@ def rank_margins(spectra: TransformerSpectra, convention: Convention = PAPER) ->
         axis.plot(
             layers.ravel() + 0.12 * (list(Kind).index(kind) - 1.5),
             margins.ravel() / math.log(10),
-            linestyle="none",
-            marker=KIND_MARKER[kind],
-            markersize=4,
             alpha=0.7,
-            color=KIND_COLOUR[kind],
-            label=KIND_LABEL[kind],
+            **kind_look(kind) | {"linestyle": "none"},
         )
     axis.axhline(0, color="black", linewidth=1)
     axis.set(xlabel="layer", ylabel="log10 of scale / threshold")

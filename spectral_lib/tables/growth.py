@@ -15,6 +15,7 @@ from spectral_lib.matrices import Array
 from spectral_lib.notation import PAPER, Convention
 from spectral_lib.tables.indices import share_off_zero
 from spectral_lib.tables.labels import ordered_index
+from spectral_lib.tables.models import proxies
 from spectral_lib.tables.norms import slope_table
 from spectral_lib.tables.regression import common_slopes, equal_slopes, group_slopes
 
@@ -28,22 +29,11 @@ def sizes(family: Family, convention: Convention = PAPER) -> pd.DataFrame:
 
     ``log10 ratio`` is that of the norm-based proxy of Edelman et al. over the spectral one.
     """
-    rows = []
-    for spectra in family.members:
-        found = analyze(spectra, convention)
-        logs = {f"log10 {name}": proxy.log / _LN10 for name, proxy in found.proxies.items()}
-        rows.append(
-            {
-                "model": spectra.model,
-                "L": spectra.num_layers,
-                "N": spectra.hidden_size,
-                "H": spectra.num_heads,
-                **logs,
-                "log10 ratio": logs["log10 edelman"] - logs["log10 spectral"],
-                "share of p* > 0": share_off_zero(found),
-            }
-        )
-    return pd.DataFrame(rows).set_index("model")
+    analyses = [analyze(spectra, convention) for spectra in family.members]
+    frame = proxies(analyses)
+    frame["log10 ratio"] = frame["log10 edelman"] - frame["log10 spectral"]
+    frame["share of p* > 0"] = [share_off_zero(found) for found in analyses]
+    return frame
 
 
 def proxy_growth(family: Family, along: Along, convention: Convention = PAPER) -> pd.DataFrame:

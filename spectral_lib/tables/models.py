@@ -13,6 +13,7 @@ from spectral_lib.notation import PAPER, Convention, Kind
 from spectral_lib.proxies import log_rank_margin
 from spectral_lib.tables.indices import share_off_zero
 from spectral_lib.tables.medians import range_over
+from spectral_lib.tables.norms import NORMS
 from spectral_lib.transformer import TransformerSpectra
 
 _LN10 = math.log(10)
@@ -44,14 +45,9 @@ def growth_in_depth(spectra: TransformerSpectra, convention: Convention = PAPER)
 def norms_by_layer(spectra: TransformerSpectra) -> pd.DataFrame:
     """Return spectral, Frobenius, (2,1) and (1,1) norms: the mean over heads, by kind and layer."""
     frames = {
-        (kind.value, name): norm.mean(axis=1)
+        (kind.value, name): getattr(spectra[kind], attribute).mean(axis=1)
         for kind in Kind
-        for name, norm in {
-            "spectral": spectra[kind].spectral_norm,
-            "Frobenius": spectra[kind].frobenius_norm,
-            "(2,1)": spectra[kind].norm_21,
-            "(1,1)": spectra[kind].norm_11,
-        }.items()
+        for name, attribute in NORMS.items()
     }
     return pd.DataFrame(frames, index=pd.RangeIndex(spectra.num_layers, name="layer"))
 

@@ -11,7 +11,8 @@ from spectral_lib.notation import Kind
 from spectral_lib.tables.labels import ordered_index
 from spectral_lib.tables.regression import CommonSlopes, common_slopes
 
-_NORMS = {
+#: The norms by the names that tables give them, and the attributes of a spectrum that hold them.
+NORMS = {
     "spectral": "spectral_norm",
     "Frobenius": "frobenius_norm",
     "(2,1)": "norm_21",
@@ -42,7 +43,7 @@ def norm_scaling(family: Family, num_layers: int = 2) -> pd.DataFrame:
     columns = {
         (kind.value, name): [getattr(spectra[kind], attribute).mean() for spectra in members]
         for kind in Kind
-        for name, attribute in _NORMS.items()
+        for name, attribute in NORMS.items()
     }
     frame = pd.DataFrame(columns, index=pd.Index([s.hidden_size for s in members], name="N"))
     frame.columns = ordered_index(columns, ["kind", "norm"])
